@@ -43,7 +43,7 @@ CLASS_PLOTS = ("shares", "training")
 
 
 def _report(fitted: object) -> Record:
-    return fitted if isinstance(fitted, Record) else Record.of(fitted)
+    return fitted if isinstance(fitted, Record) else Record.from_estimator(fitted)
 
 
 def _section(fitted: object, name: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from counterpoise.report import Record
 
 
 def chosen(fitted):
-    blocks = of_record(Record.of(fitted))
+    blocks = of_record(Record.from_estimator(fitted))
     return "\n".join(next(one for one in blocks if one.title == "Chosen").lines)
 
 

@@ -109,7 +109,7 @@ def test_a_record_is_drawn_where_one_wants_it(plot):
 
 @pytest.mark.parametrize("plot", [plot_balance, plot_overlap, plot_weights])
 def test_a_fitted_object_is_drawn_like_its_record(plot, kliep):
-    drawn = [plot(one) for one in (kliep, Record.of(kliep))]
+    drawn = [plot(one) for one in (kliep, Record.from_estimator(kliep))]
     extents = [ax.dataLim.get_points() for ax in drawn]
     np.testing.assert_allclose(*extents, atol=2e-3)
 
@@ -160,7 +160,7 @@ def test_the_spectrum_is_drawn_before_and_after_weighting():
         ("after weighting", weight_estimator.spectrum_),
     ):
         np.testing.assert_allclose(drawn[told], spectrum.eigenvalues, atol=1e-12)
-    section = Record.of(weight_estimator)["shift"]["spectrum"]
+    section = Record.from_estimator(weight_estimator)["shift"]["spectrum"]
     assert section["least"] == weight_estimator.discrepancy_
     assert section["direction"][0]["name"] == "x2"
     found = diagnose(X, T, n_permutations=0, random_state=0)
@@ -174,10 +174,10 @@ def test_the_page_tells_what_weighting_removes():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(80, 3)), rng.normal(size=(60, 3)) * [1, 1, 5]
     weight_estimator = DiscrepancyWeights().fit(X, X_target=T)
-    html = render(Record.of(weight_estimator)).html
+    html = render(Record.from_estimator(weight_estimator)).html
     assert "In which directions do the data spread differently?" in html
     assert "What is left lies mostly along" in html
-    rows = Record.of(DiscrepancyWeights(kernel="rbf").fit(X, X_target=T))
+    rows = Record.from_estimator(DiscrepancyWeights(kernel="rbf").fit(X, X_target=T))
     # Rows of a kernel are no aggregates.
     assert rows["shift"]["spectrum"]["direction"] == []
     assert "What is left" not in render(rows).html

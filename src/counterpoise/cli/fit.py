@@ -483,7 +483,7 @@ def do(options: Namespace, *, estimates: bool) -> int:
             )
             every_row = fit_every_row(found, large, pair, options, steps)
             steps.begin(RECORDING)
-            record = Record.of(
+            record = Record.from_estimator(
                 found,
                 performance,
                 data=data_card(pair, large),
@@ -764,7 +764,7 @@ def diagnose_command(options: argparse.Namespace) -> int:
         )
         for told in of_dependence(diagnosis):
             steps.notice(told)
-        record = Record.of(
+        record = Record.from_estimator(
             diagnosis,
             data=data_card(pair, large),
             reproduce=reproduced_by(options),
@@ -980,7 +980,7 @@ def weights_command(options: argparse.Namespace) -> int:
         every_row = weigh_every_row(
             weight_estimator, samples, large, pair, options, steps
         )
-        record = Record.of(
+        record = Record.from_estimator(
             weight_estimator,
             diagnosis=found,
             data=data_card(pair, large),

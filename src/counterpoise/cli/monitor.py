@@ -160,7 +160,7 @@ def do(options: Namespace, names: Sequence[str]) -> int:
         table.check_has([options.time], "--time")
         steps.begin(_WATCHING)
         chunk_results, pages = _looked(monitor, table, options, steps)
-        record = Record.of(
+        record = Record.from_estimator(
             monitor,
             reproduce=reproduced_by(options),
             notices=list(steps.notices),
@@ -379,7 +379,7 @@ def _report(monitor: ModelMonitor, part: Any, seed: int) -> Write | None:
 
     try:
         found = diagnose(*monitor.against(part), random_state=seed)
-        return render(Record.of(found)).save
+        return render(Record.from_estimator(found)).save
     except (ImportError, InvalidInputError):
         return None
 

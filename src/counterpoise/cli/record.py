@@ -4,7 +4,6 @@ from argparse import Namespace
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -41,6 +40,7 @@ from counterpoise.report.facts import is_contradicted
 from counterpoise.report.formatting import chance, share, to_text
 from counterpoise.report.page import record_text
 from counterpoise.report.report import Record
+from counterpoise.report.sections import Section
 from counterpoise.report.verdict import verdict_of
 from counterpoise.shift.support import PARTIAL_OVERLAP
 
@@ -49,46 +49,17 @@ from counterpoise.shift.support import PARTIAL_OVERLAP
 # -----------------------------------------------------------------------------
 
 
-# Where files are, and what is shown, does not change what is found.
-_NOT_RECORDED = (
-    "command",
-    "source",
-    "target",
-    "model",
-    "reference",
-    "table",
-    "out",
-    "json",
-    "text",
-    "config",
-    "overwrite",
-    "quiet",
-    "workers",
-    "scheduler",
-    "wait",
-    "resume",
-)
-
-
 # What is shown, and how, is asked for anew.
-_NOT_REPEATED = (
-    "json",
-    "text",
-    "config",
-    "overwrite",
-    "quiet",
-    "workers",
-    "scheduler",
-    "wait",
-    "resume",
-)
-
-
+_DISPLAY = ("json", "text", "config", "overwrite", "quiet")
+_NOT_REPEATED = (*_DISPLAY, "workers", "scheduler", "wait", "resume")
+# Where files are, and what is shown, does not change what is found.
+_PATHS = ("source", "target", "model", "reference", "table", "out")
+_NOT_RECORDED = ("command", *_PATHS, *_NOT_REPEATED)
 # A name on offer, or that of a file.
 _MAYBE_A_FILE = ("estimator", "weights")
 
 
-def data_of(pair: Pair) -> dict[str, Any]:
+def data_of(pair: Pair) -> Section:
     """Return what was read: files, columns, gaps, classes; never a row."""
     columns = [
         {
@@ -104,9 +75,9 @@ def data_of(pair: Pair) -> dict[str, Any]:
             strict=True,
         )
     ]
-    found: dict[str, Any] = {
-        "source": {**_file(pair.source), "rows": len(pair.table)},
-        "target": {**_file(pair.target), "rows": len(pair.table_target)},
+    found: Section = {
+        "source": _table_section(pair.source, len(pair.table)),
+        "target": _table_section(pair.target, len(pair.table_target)),
         "columns": columns,
         "task": pair.task,
     }
@@ -119,24 +90,21 @@ def data_of(pair: Pair) -> dict[str, Any]:
     return found
 
 
-def reproduced_by(options: Namespace) -> dict[str, Any]:
+def reproduced_by(options: Namespace) -> Section:
     """Return the command and its options, but for where files are."""
+    recorded: dict[str, object] = {}
+    for key, value in sorted(vars(options).items()):
+        if key in _NOT_RECORDED:
+            continue
+        maybe_file = key in _MAYBE_A_FILE and isinstance(value, str)
+        if isinstance(value, Path) or maybe_file:
+            value = Path(value).name
+        recorded[key] = list(value) if isinstance(value, tuple) else value
     return {
         "command": options.command,
         "command_line": command_line(options),
-        "options": {
-            key: _recorded(key, value)
-            for key, value in sorted(vars(options).items())
-            if key not in _NOT_RECORDED
-        },
+        "options": recorded,
     }
-
-
-def _recorded(key: str, value: Any) -> Any:
-    """Return an option's value without the folders of files."""
-    if isinstance(value, Path) or (key in _MAYBE_A_FILE and isinstance(value, str)):
-        return Path(value).name
-    return list(value) if isinstance(value, tuple) else value
 
 
 def command_line(options: Namespace) -> list[str]:
@@ -167,13 +135,14 @@ def command_line(options: Namespace) -> list[str]:
         elif option.kind == "names":
             value = ",".join(value)
         for one in value if option.kind == "texts" else (value,):
-            words += [f"--{name}"] if one is True else _said(name, str(one))
+            if one is True:
+                words.append(f"--{name}")
+            elif str(one).startswith("-"):
+                # What begins like an option is taken for one.
+                words.append(f"--{name}={one}")
+            else:
+                words += [f"--{name}", str(one)]
     return words
-
-
-def _said(name: str, value: str) -> list[str]:
-    # What begins like an option is taken for one.
-    return [f"--{name}={value}"] if value.startswith("-") else [f"--{name}", value]
 
 
 def flat_numbers(record: Record, names: Collection[str]) -> dict[str, float | None]:
@@ -193,8 +162,8 @@ def is_proved(record: Record) -> bool:
     return bool(record.at("weights.certificate.holds", True))
 
 
-def _file(table: TableFile) -> dict[str, Any]:
-    return {"file": table.path.name, "sha256": table.sha256}
+def _table_section(table: TableFile, n_rows: int) -> Section:
+    return {"file": table.path.name, "sha256": table.sha256, "rows": n_rows}
 
 
 # -----------------------------------------------------------------------------
@@ -262,7 +231,7 @@ def _performance(record: Record) -> Iterator[Block]:
 
 
 def _estimates(
-    metrics: dict[str, Any], where: str, contradicted: bool = False
+    metrics: Section, where: str, contradicted: bool = False
 ) -> Iterator[Block]:
     """Return a table a metric, of estimates that labelled rows do not contradict."""
     for name, one in metrics.items():
@@ -352,7 +321,7 @@ def _chosen(record: Record) -> Iterator[Block]:
         yield Block("Chosen", tuple(lines))
 
 
-def _proof(weights: dict[str, Any]) -> str:
+def _proof(weights: Section) -> str:
     proof = weights["certificate"]
     if proof["kind"] != "none":
         holds = "holds" if proof["holds"] else "DOES NOT HOLD"

@@ -107,11 +107,9 @@ def roc_drawing(record: Record) -> Drawing | None:
     return Drawing(
         "roc",
         "Can a model tell new rows from training rows?",
-        sentence(
-            "A classifier was asked to sort rows it had not seen into “training” and "
-            "“new”. The further its curve rises above the dashed line, the more the "
-            "two differ."
-        ),
+        "A classifier was asked to sort rows it had not seen into “training” and "
+        "“new”. The further its curve rises above the dashed line, the more the "
+        "two differ.",
         sentence(
             "Area under the curve (AUC) {overlap.auc}, between {overlap.auc_low} and "
             "{overlap.auc_high} with 95 % confidence; 0.5 is guessing, 1 is perfect.",
@@ -144,11 +142,9 @@ def spectrum_drawing(record: Record) -> Drawing | None:
     return Drawing(
         "spectrum",
         "In which directions do the data spread differently?",
-        sentence(
-            "Each point is a combination of columns; its height says how much more the "
-            "new data spread along it than the training data, below zero how much "
-            "less. All points at zero: no difference that a linear model could notice."
-        ),
+        "Each point is a combination of columns; its height says how much more the "
+        "new data spread along it than the training data, below zero how much "
+        "less. All points at zero: no difference that a linear model could notice.",
         joined(spectrum_sentences(record)),
         [svg(lambda ax: draw_spectrum(ax, before, after), "spectrum")],
         Table(("direction", "before weighting", "after weighting"), thinned(rows)),
@@ -221,11 +217,9 @@ def overlap_drawing(record: Record) -> Drawing | None:
     return Drawing(
         "overlap",
         "Do the new data lie where you have training data?",
-        sentence(
-            "Where the curves of training and new rows lie over each other, the "
-            "training data can speak for the new. Right of the dotted line live only "
-            "the outermost 0.5 % of the training rows."
-        ),
+        "Where the curves of training and new rows lie over each other, the "
+        "training data can speak for the new. Right of the dotted line live only "
+        "the outermost 0.5 % of the training rows.",
         sentence(
             "{overlap.uncovered_fraction:share} of the new rows lie right of the "
             "dotted line, at a score of {overlap.threshold}: thinly covered.",
@@ -255,11 +249,9 @@ def classes_drawing(record: Record) -> Drawing | None:
     return Drawing(
         "classes",
         "Which classes do the new data have?",
-        sentence(
-            "A bar is the share of the new data that a class is estimated to have. "
-            "Training rows of classes judged absent are left out; a class of one or "
-            "two new rows will be among them."
-        ),
+        "A bar is the share of the new data that a class is estimated to have. "
+        "Training rows of classes judged absent are left out; a class of one or "
+        "two new rows will be among them.",
         sentence(
             "{classes.n_absent:count} of {n} classes are judged absent.",
             record,
@@ -295,12 +287,10 @@ def weights_drawing(record: Record) -> Drawing | None:
     return Drawing(
         "weights",
         "How much does each training row count?",
-        sentence(
-            "A weight above 1 lets a row count more because rows like it are more "
-            "common in the new data, one below 1 less. First: how many rows have which "
-            "weight. Then: how evenly the weight is spread; the deeper the curve "
-            "hangs, the fewer rows carry it."
-        ),
+        "A weight above 1 lets a row count more because rows like it are more "
+        "common in the new data, one below 1 less. First: how many rows have which "
+        "weight. Then: how evenly the weight is spread; the deeper the curve "
+        "hangs, the fewer rows carry it.",
         sentence(
             "Weights from {weights.smallest} to {weights.largest}. The heaviest 1 % of "
             "the rows carry {weights.share_of_top_percent:share} of all weight; "
@@ -332,11 +322,9 @@ def balance_drawing(record: Record) -> Drawing | None:
     return Drawing(
         "balance",
         "Do weighted training rows look like the new data?",
-        sentence(
-            "For every column: how far the training mean is from the mean of the new "
-            "data, as the rows are (circle) and weighted (square). Squares left of the "
-            f"dashed line at 0.1 are close enough.{some * (total > BALANCE_DRAWN)}"
-        ),
+        "For every column: how far the training mean is from the mean of the new "
+        "data, as the rows are (circle) and weighted (square). Squares left of the "
+        f"dashed line at 0.1 are close enough.{some * (total > BALANCE_DRAWN)}",
         sentence(
             "Of {balance.columns:count} columns, {balance.above_before:count} were "
             "further apart than {balance.guide:brief} as they are, and "
@@ -370,10 +358,8 @@ def clipping_drawing(record: Record) -> Drawing | None:
     return Drawing(
         "clipping",
         "What if no weight could be large?",
-        sentence(
-            "Cutting the largest weights keeps more rows in play (blue, steadier) but "
-            "moves the picture away from the new data (orange, less faithful)."
-        ),
+        "Cutting the largest weights keeps more rows in play (blue, steadier) but "
+        "moves the picture away from the new data (orange, less faithful).",
         sentence(
             f"Uncut, up to a weight of {{{last}.bound}}, the rows are worth "
             f"{{{last}.effective_share:share}} of their number; cut at "
@@ -429,12 +415,10 @@ def worst_columns_drawing(record: Record) -> Drawing | None:
     return Drawing(
         "worst",
         "The columns that differ most, before and after weighting",
-        sentence(
-            "Bars: how many of the new rows have such a value. Circles: how many of "
-            "the training rows, as they are; squares: the same, weighted. Where "
-            "weighting works the squares lie at the ends of the bars. What fewer than "
-            "5 rows have is not named."
-        ),
+        "Bars: how many of the new rows have such a value. Circles: how many of "
+        "the training rows, as they are; squares: the same, weighted. Where "
+        "weighting works the squares lie at the ends of the bars. What fewer than "
+        "5 rows have is not named.",
         caption,
         pictures,
         Table(("column", "value", "as they are", "weighted", "new data"), rows),
@@ -508,11 +492,9 @@ def validation_drawing(record: Record) -> Drawing | None:
     return Drawing(
         "validation",
         "What was tried, and what was chosen?",
-        sentence(
-            "Weights are used only as far as they help. Everything is judged on rows "
-            "held out from the fit; the diamond marks what was taken, the bars what "
-            "chance may do."
-        ),
+        "Weights are used only as far as they help. Everything is judged on rows "
+        "held out from the fit; the diamond marks what was taken, the bars what "
+        "chance may do.",
         joined([caption for _, caption, _ in parts]),
         [picture for picture, _, _ in parts],
         Table(
@@ -615,10 +597,8 @@ def path_drawing(record: Record) -> Drawing | None:
     return Drawing(
         "path",
         "How does the error change along the path?",
-        sentence(
-            "Every model between two ends is known exactly. The line is its error on "
-            "rows held out, and the shade is where that is smallest."
-        ),
+        "Every model between two ends is known exactly. The line is its error on "
+        "rows held out, and the shade is where that is smallest.",
         sentence(
             "Its least value is {path.curve.best}, on the longest stretch from "
             f"{{{at}.0}} to {{{at}.1}}.",
@@ -648,11 +628,9 @@ def convergence_drawing(record: Record) -> Drawing | None:
     return Drawing(
         "convergence",
         "Were the best weights found?",
-        sentence(
-            "The weights are the answer to an optimisation problem. After every step a "
-            "proof says how far from the best possible answer they still can be "
-            "(blue); the search ends below the dashed line."
-        ),
+        "The weights are the answer to an optimisation problem. After every step a "
+        "proof says how far from the best possible answer they still can be "
+        "(blue); the search ends below the dashed line.",
         sentence(
             "{weights.certificate.steps:count} steps; the weights are proved to be "
             "within {reached} of the optimum, where {goal} was asked for, and the "
@@ -718,12 +696,10 @@ def performance_drawing(record: Record) -> Drawing | None:
     return Drawing(
         "performance",
         "How good will the model be on the new data?",
-        sentence(
-            f"The score on {source_rows(record)} (circle) is what is usually "
-            "reported. The others estimate the score on the new data without needing "
-            "its labels, each in its own way and on its own assumption; the diamond is "
-            "the one to go by. Lines are intervals."
-        ),
+        f"The score on {source_rows(record)} (circle) is what is usually "
+        "reported. The others estimate the score on the new data without needing "
+        "its labels, each in its own way and on its own assumption; the diamond is "
+        "the one to go by. Lines are intervals.",
         joined(captions),
         pictures,
         Table(("estimate", *_INTERVAL, "what must be true"), rows),
@@ -763,11 +739,9 @@ def calibration_drawing(record: Record) -> Drawing | None:
     return Drawing(
         "calibration",
         "Do the model's probabilities mean what they say?",
-        sentence(
-            "Of rows that the model gave 70 %, seven in ten should come true: points "
-            "on the dashed line. The rows are weighted, so that this speaks for the "
-            "new data."
-        ),
+        "Of rows that the model gave 70 %, seven in ten should come true: points "
+        "on the dashed line. The rows are weighted, so that this speaks for the "
+        "new data.",
         sentence(
             "On the average the probabilities are off by "
             "{performance.calibration.error:share}.",
@@ -930,10 +904,8 @@ def monitor_drawing(record: Record) -> Drawing | None:
     return Drawing(
         "watch-performance",
         "How good is the model, chunk by chunk?",
-        sentence(
-            "A dot is the estimate without labels, the band its interval; a diamond is "
-            "what labels said. Upright lines are alerts."
-        ),
+        "A dot is the estimate without labels, the band its interval; a diamond is "
+        "what labels said. Upright lines are alerts.",
         caption,
         [
             svg(partial(draw_metric, section=section, metric=name), f"watch-metric-{k}")
@@ -961,10 +933,8 @@ def drift_drawing(record: Record) -> Drawing | None:
     return Drawing(
         "watch-drift",
         "Do the rows come from elsewhere than the reference's?",
-        sentence(
-            "One half: a classifier cannot tell a chunk from the reference. One: it "
-            "always can. One chunk above one half is no alert; an upright line is."
-        ),
+        "One half: a classifier cannot tell a chunk from the reference. One: it "
+        "always can. One chunk above one half is no alert; an upright line is.",
         sentence("{n} chunks were looked at.", n=count(len(rows))),
         [_picture(draw_drift, section, "watch-drift")],
         Table(("chunk", "AUC", "MMD", "columns that moved"), thinned(table)),
@@ -983,10 +953,8 @@ def coverage_drawing(record: Record) -> Drawing | None:
     return Drawing(
         "watch-coverage",
         "Does the reference speak for the rows?",
-        sentence(
-            "The share of each chunk that lies where the reference has rows: of the "
-            "rest nothing is known without labels."
-        ),
+        "The share of each chunk that lies where the reference has rows: of the "
+        "rest nothing is known without labels.",
         sentence(
             "Least at {time}: {covered}.",
             time=Name(str(least["time"])),

@@ -271,7 +271,7 @@ class Table:
         What else is to be said.
     name, title : str
         Its place on the page, and its heading.
-    about : Sentence
+    about : str or Sentence
     prose : bool
         Whether cells are sentences, which a narrow screen shows one below another.
     folded : bool
@@ -287,7 +287,7 @@ class Table:
     note: str = ""
     name: str = ""
     title: str = ""
-    about: Sentence = ()
+    about: str | Sentence = ()
     prose: bool = False
     folded: bool = False
     wide: bool = False
@@ -302,7 +302,7 @@ class Drawing:
     ----------
     name, title : str
         Its place on the page, and what it answers.
-    explanation : Sentence
+    explanation : str or Sentence
         How to read it, for somebody who never saw one.
     caption : Sentence
         What it shows here, with its numbers.
@@ -313,7 +313,7 @@ class Drawing:
 
     name: str
     title: str
-    explanation: Sentence
+    explanation: str | Sentence
     caption: Sentence
     pictures: Sequence[str] = field(repr=False)
     data: Table = field(repr=False)

@@ -14,6 +14,7 @@ from counterpoise.report.formatting import (
     Name,
     ShownNumber,
     Table,
+    sentence,
     to_text,
 )
 from counterpoise.report.report import Record
@@ -151,7 +152,7 @@ def render(
     >>> from counterpoise import diagnose
     >>> shift = make_gaussian_shift(2, n=200, m=200, random_state=0)
     >>> found = diagnose(shift.X, shift.X_target, random_state=0)
-    >>> page = render(Record.of(found))
+    >>> page = render(Record.from_estimator(found))
     >>> page.html.count("<script"), page.text().splitlines()[0]
     (0, 'The new data differ from the training data, but are covered.')
     """
@@ -225,6 +226,9 @@ def environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+    )
+    found.filters["parts"] = lambda text: (
+        sentence(text) if isinstance(text, str) else text
     )
     found.tests["number"] = lambda part: isinstance(part, ShownNumber)
     found.tests["name"] = lambda part: isinstance(part, Name)

@@ -91,7 +91,7 @@ class Record:
     >>> from counterpoise.datasets import make_sinc_shift
     >>> shift = make_sinc_shift(random_state=0)
     >>> fitted = KLIEP(gamma=1.0).fit(shift.X, X_target=shift.X_target)
-    >>> record = Record.of(fitted)
+    >>> record = Record.from_estimator(fitted)
     >>> record["weights"]["chosen"], Record.from_json(record.to_json()) == record
     ('KLIEP', True)
     """
@@ -99,7 +99,7 @@ class Record:
     sections: Mapping[str, Any] = field(repr=False)
 
     @classmethod
-    def of(
+    def from_estimator(
         cls,
         fitted: object,
         performance: "Performance | None" = None,

@@ -331,19 +331,13 @@ def certificate_of(solution: Any) -> Section | None:
     """Return what is proved about the weights."""
     if solution is None:
         return None
-    proof = solution.certificate
+    keys = ("kind", "objective", "bound", "gap", "scale", "residual", "infeasibility")
     return {
-        "kind": proof.kind,
-        "objective": proof.objective,
-        "bound": proof.bound,
-        "gap": proof.gap,
-        "scale": proof.scale,
-        "residual": proof.residual,
-        "infeasibility": proof.infeasibility,
+        **{key: getattr(solution.certificate, key) for key in keys},
         "tol": solution.tol,
         "holds": bool(solution.converged),
         "steps": solution.n_iter,
-        "words": str(proof),
+        "words": str(solution.certificate),
     }
 
 
@@ -500,24 +494,19 @@ def spectrum_section(weight_estimator: Any) -> Section | None:
         return None
     before, after = weight_estimator.spectrum_uniform_, weight_estimator.spectrum_
     named = after.ranking[:COLUMNS_TOLD] if after.kernel == "linear" else ()
+    first, last = weight_estimator.discrepancy_uniform_, weight_estimator.discrepancy_
     return {
         "before": _by_size(before.eigenvalues),
         "after": _by_size(after.eigenvalues),
-        "discrepancy": weight_estimator.discrepancy_uniform_,
-        "least": weight_estimator.discrepancy_,
+        "discrepancy": first,
+        "least": last,
         "bound": weight_estimator.lower_bound_,
-        "removable": _removed(
-            weight_estimator.discrepancy_uniform_, weight_estimator.discrepancy_
-        ),
+        "removable": None if first == 0.0 else max(1.0 - last / first, 0.0),
         "direction": [{"name": str(name), "share": share} for name, share in named],
         "target_varies_more": after.signed[0] >= -after.signed[1],
         "weight_estimator": type(weight_estimator).__name__,
         "kernel": after.kernel,
     }
-
-
-def _removed(before: float, after: float) -> float | None:
-    return None if before == 0.0 else max(1.0 - after / before, 0.0)
 
 
 def _by_size(values: Any) -> list[float]:

@@ -87,13 +87,11 @@ def features_table(record: Record) -> Table | None:
         note if len(features) > FEATURES_LISTED else "",
         name="features",
         title="Column by column",
-        about=sentence(
-            "How far each column has moved, largest first, in standard deviations "
-            "(SD); an effect below 0.1 is hardly worth a thought. Mean: by how much "
-            "the average moved. Distance: the largest gap between the two "
-            "distributions. Chance: how likely such a gap is if nothing had moved, "
-            "corrected for the number of columns (Holm)."
-        ),
+        about="How far each column has moved, largest first, in standard deviations "
+        "(SD); an effect below 0.1 is hardly worth a thought. Mean: by how much "
+        "the average moved. Distance: the largest gap between the two "
+        "distributions. Chance: how likely such a gap is if nothing had moved, "
+        "corrected for the number of columns (Holm).",
         in_text=True,
     )
 
@@ -125,7 +123,7 @@ def dropped_table(record: Record) -> Table | None:
         [(Name(name), Name(why, LONGEST_PROSE)) for name, why in dropped.items()],
         name="dropped",
         title="Left out",
-        about=sentence("Columns that could not be compared."),
+        about="Columns that could not be compared.",
     )
 
 
@@ -204,11 +202,9 @@ def overruled_table(record: Record) -> Table | None:
         rows,
         name="overruled",
         title="Rows of classes judged absent",
-        about=sentence(
-            "New rows that the classifier alone would have put into a class judged "
-            "absent, and the class that most of them got. Of fewer than five rows "
-            "nothing is told."
-        ),
+        about="New rows that the classifier alone would have put into a class judged "
+        "absent, and the class that most of them got. Of fewer than five rows "
+        "nothing is told.",
         in_text=True,
     )
 
@@ -270,13 +266,11 @@ def label_check_table(record: Record) -> Table | None:
         rows,
         name="labelled",
         title="What labelled new rows say",
-        about=sentence(
-            "Whether a row still means the same label can only be seen from labels. A "
-            f"small chance (below {SURPRISING_P_VALUE:g}) says that it does not: then "
-            "the estimates above mislead. It counts the mean loss, whose difference "
-            "stands here, and labels that differ from the predictions in the mean, "
-            "along the prediction or along a column."
-        ),
+        about="Whether a row still means the same label can only be seen from labels. "
+        f"A small chance (below {SURPRISING_P_VALUE:g}) says that it does not: then "
+        "the estimates above mislead. It counts the mean loss, whose difference "
+        "stands here, and labels that differ from the predictions in the mean, "
+        "along the prediction or along a column.",
     )
 
 
@@ -379,9 +373,7 @@ def alerts_table(record: Record) -> Table | None:
         rows,
         name="watch-alarms",
         title="Alerts",
-        about=sentence(
-            "Each kind is raised once: after it, adapt and monitor the new model."
-        ),
+        about="Each kind is raised once: after it, adapt and monitor the new model.",
         prose=True,
         wide=True,
         in_text=True,
@@ -413,7 +405,7 @@ def chunks_table(record: Record) -> Table | None:
         note if len(history) > CHUNKS_LISTED else "",
         name="watch-chunks",
         title="Chunk by chunk",
-        about=sentence("The last first."),
+        about="The last first.",
         wide=True,
     )
 
@@ -566,7 +558,7 @@ def again_table(record: Record, record_file: str | None) -> Table | None:
         rows,
         name="again",
         title="The same again",
-        about=sentence(about),
+        about=about,
         prose=True,
         wide=True,
     )
