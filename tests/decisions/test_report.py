@@ -8,7 +8,6 @@ from counterpoise.messages import INFO, Finding
 from counterpoise.performance.metrics import is_about_the_same, is_within
 from counterpoise.report import Record
 from counterpoise.report.drawings import drawn_candidates, spectrum_sentences
-from counterpoise.report.facts import has_labels, is_contradicted
 from counterpoise.report.formatting import (
     chance,
     distinct_figures,
@@ -17,6 +16,7 @@ from counterpoise.report.formatting import (
     share,
     to_text,
 )
+from counterpoise.report.key_questions import has_labels, is_contradicted
 from counterpoise.report.sections import balance_section, headline_section
 from counterpoise.report.tables import classes_table
 from counterpoise.report.verdict import verdict_of

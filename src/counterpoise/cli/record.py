@@ -30,17 +30,17 @@ from counterpoise.cli.terminal import (
     NOT_PROVED,
     Block,
     WrongUse,
-    cells,
     show,
 )
 from counterpoise.messages import message
 from counterpoise.messages.numbers import metric_name
 from counterpoise.performance.result import ESTIMATES
-from counterpoise.report.facts import is_contradicted
-from counterpoise.report.formatting import chance, share, to_text
+from counterpoise.report.formatting import share, to_text
+from counterpoise.report.key_questions import is_contradicted
 from counterpoise.report.page import record_text
 from counterpoise.report.report import Record
 from counterpoise.report.sections import Section
+from counterpoise.report.tables import features_table
 from counterpoise.report.verdict import verdict_of
 from counterpoise.shift.support import PARTIAL_OVERLAP
 
@@ -190,8 +190,7 @@ def of_record(record: Record) -> Iterator[Block]:
     if answers:
         yield Block("Why", answers)
     numbers = tuple(
-        (one.label, "" if one.value is None else str(one.value), to_text(one.beside))
-        for one in verdict.numbers
+        (one.label, str(one.value), to_text(one.beside)) for one in verdict.numbers
     )
     if numbers:
         yield Block("In numbers", rows=numbers)
@@ -219,10 +218,8 @@ def _performance(record: Record) -> Iterator[Block]:
     contradicted = is_contradicted(record)
     yield from _estimates(performance["metrics"], "the new data", contradicted)
     covered = performance["covered"]
-    uncovered_fraction = (
-        record.at("shift.verdict") == PARTIAL_OVERLAP and not contradicted
-    )
-    if covered is not None and uncovered_fraction:
+    is_partial = record.at("shift.verdict") == PARTIAL_OVERLAP
+    if covered is not None and is_partial and not contradicted:
         part = f"the covered {share(covered['share'])} of the new data"
         if abs(covered["share"] - record.at("shift.covered", 0.0)) > _ROUNDING:
             # The rims of holes are left out as well.
@@ -251,46 +248,23 @@ def _estimates(
             said += guess["verdict"]
             rows += (("guessing", _number(guess["value"]), "", "", said),)
         better = "higher" if one["higher_is_better"] else "lower"
-        check = (
-            ()
-            if one["check"] is None
-            else (message(one["check"]["finding"], "terminal"),)
-        )
+        check: tuple[str, ...] = ()
+        if one["check"] is not None:
+            check = (message(one["check"]["finding"], "terminal"),)
         title = f"{metric_name(name).name} on {where} ({better} is better)"
         header = ("estimate", "value", "low", "high", "right if")
         yield Block(f"{title[0].upper()}{title[1:]}", check, header, rows)
 
 
 def _moved(record: Record) -> Iterator[Block]:
-    features = record.at("shift.features", [])
-    order = sorted(features, key=lambda one: -(one["effect"] or 0.0))[:_COLUMNS_LISTED]
-    rows = tuple(
-        cells(
-            one["name"],
-            one["effect"],
-            one["smd"],
-            one["ks"] if one["ks"] is not None else one["total_variation"],
-            100 * (one["target_missing"] - one["source_missing"]) or None,
-            100 * one["new_share"] or None,
-            _chance(one["adjusted_p_value"]),
+    """Return the columns that moved most."""
+    table = features_table(record)
+    if table is not None:
+        rows = tuple(
+            tuple("" if cell is None else str(cell) for cell in row)
+            for row in table.rows[:_COLUMNS_LISTED]
         )
-        for one in order
-    )
-    header = (
-        "column",
-        "effect (SD)",
-        "mean (SD)",
-        "distance",
-        "missing (points)",
-        "new (%)",
-        "p",
-    )
-    if rows:
-        yield Block("Moved most (SD: standard deviations)", (), header, rows)
-
-
-def _chance(p: float | None) -> str | None:
-    return None if p is None else str(chance(p))
+        yield Block("Moved most (SD: standard deviations)", (), table.header, rows)
 
 
 def _chosen(record: Record) -> Iterator[Block]:

@@ -42,12 +42,6 @@ from counterpoise.figures.weights import (
 from counterpoise.messages import message
 from counterpoise.messages.numbers import metric_name
 from counterpoise.performance.result import leading_of
-from counterpoise.report.facts import (
-    beside_the_score,
-    is_contradicted,
-    is_withdrawn,
-    source_rows,
-)
 from counterpoise.report.formatting import (
     Cell,
     Drawing,
@@ -66,6 +60,12 @@ from counterpoise.report.formatting import (
     sentence,
     share,
     thinned,
+)
+from counterpoise.report.key_questions import (
+    beside_the_score,
+    is_contradicted,
+    is_withdrawn,
+    source_rows,
 )
 from counterpoise.report.report import Record
 from counterpoise.shift.diagnosis_text import NEARLY_ALL

@@ -262,7 +262,9 @@ def _numbers(
 ) -> Iterator[tuple[str, float]]:
     for key, item in value.items():
         if isinstance(item, Mapping):
-            yield from _numbers(item, (*path, key))
+            # The values of a finding stand elsewhere too.
+            if key != "finding":
+                yield from _numbers(item, (*path, key))
         elif isinstance(item, bool | int | float):
             yield ".".join((*path, key)), float(item)
 

@@ -29,7 +29,6 @@ from counterpoise.report.drawings import (
     weights_drawing,
     worst_columns_drawing,
 )
-from counterpoise.report.facts import is_contradicted
 from counterpoise.report.formatting import (
     LONGEST_PROSE,
     Cell,
@@ -51,6 +50,7 @@ from counterpoise.report.formatting import (
     value_text,
     without_empty_columns,
 )
+from counterpoise.report.key_questions import is_contradicted
 from counterpoise.report.report import Record
 from counterpoise.report.verdict import ALERT_KINDS, seed_of
 
