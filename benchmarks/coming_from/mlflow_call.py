@@ -22,7 +22,7 @@ from counterpoise.datasets import load_diabetes_shift
 shift = load_diabetes_shift()
 model = Adapted(Ridge(), random_state=0)
 model.fit(shift.X, shift.y, X_target=shift.X_target)
-record = Record.of(model)
+record = Record.from_estimator(model)
 with mlflow.start_run() as run:
     log_to_mlflow(record, prefix="shift_check.")
 # the end

@@ -7,7 +7,7 @@ def ours(X, X_target, folder):
     from counterpoise import Record, diagnose, render
 
     diagnosis = diagnose(X, X_target, random_state=0)
-    page = render(Record.of(diagnosis))
+    page = render(Record.from_estimator(diagnosis))
     page.save(folder / "shift.html")
     # the end
     return diagnosis

@@ -19,25 +19,25 @@ def _adapted(kind):
     model = cp.Adapted(estimator, random_state=0)
     model.fit(pair.X, pair.y, X_target=pair.X_target)
     worth = cp.estimate_performance(model, *pair[:3], random_state=0)
-    return Record.of(model, worth)
+    return Record.from_estimator(model, worth)
 
 
 def _weighter(weight_estimator):
     pair = numbers()
-    return Record.of(weight_estimator.fit(pair.X, X_target=pair.X_target))
+    return Record.from_estimator(weight_estimator.fit(pair.X, X_target=pair.X_target))
 
 
 def _path():
     pair = classes(80, 40)
     model = cp.WeightedSVC().fit(pair.X, pair.y)
-    return Record.of(
+    return Record.from_estimator(
         model.path(row_weights(80), X_val=pair.X_target, y_val=pair.y_target)
     )
 
 
 def _diagnosis():
     pair = mixed()
-    return Record.of(cp.diagnose(pair.X, pair.X_target, random_state=0))
+    return Record.from_estimator(cp.diagnose(pair.X, pair.X_target, random_state=0))
 
 
 RECORDS = {

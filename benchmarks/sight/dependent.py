@@ -172,7 +172,8 @@ def _asked(first, draws):
 
 def _is_asked(X, T):
     samples = SamplesAsRead.read(X, T).without_zeros()
-    return asked_of(samples, [str(j) for j in range(samples.source.shape[1])]) != ""
+    names = [str(j) for j in range(samples.source.shape[1])]
+    return asked_of(samples, names) is not None
 
 
 def _middle(found):

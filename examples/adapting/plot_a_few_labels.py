@@ -37,7 +37,7 @@ for ax, slope in zip(axes, (1.0, 1.6), strict=True):
         random_state=0,
     )
     truth = float(np.mean((model.predict(X_target) - y_target) ** 2))
-    print(f"slope {slope}: {told.check.words}")
+    print(f"slope {slope}: {told.check.finding}")
     rows = {"source": told.source, "without labels": told.doubly_robust}
     rows["with 60 labels"] = told.labelled
     for place, one in enumerate(rows.values()):

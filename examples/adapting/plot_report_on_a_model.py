@@ -21,7 +21,7 @@ estimator = make_pipeline(StandardScaler(), LogisticRegression(C=0.01))
 model = Adapted(estimator, random_state=0)
 model.fit(shift.X, shift.y, X_target=(shift.X_target,))
 
-record = Record.of(model)
+record = Record.from_estimator(model)
 page = render(record)
 print(page.text().partition("Column by column")[0])
 

@@ -40,7 +40,7 @@ for seed in range(8):
     by_rows.append(smallest(rows))
     by_groups.append(smallest(whole))
     print(f"draw {seed}: rows: {rows.verdict}; patients: {whole.verdict}")
-print(rows.asks)
+print(rows.dependence_hint)
 
 figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 ax.semilogy(np.maximum(by_rows, 1e-12), "o", color="tab:red", label="as rows")

@@ -768,13 +768,13 @@ def test_a_model_is_adapted_where_its_weights_differ_from_ones() -> None:
     weighted = Adapted(Ridge(), KLIEP(gamma=0.5), guard=False, random_state=0)
     weighted.fit(X, y, X_target=T)
     assert weighted.adapted_
-    text = " ".join(render(Record.of(weighted)).text().split())
+    text = " ".join(render(Record.from_estimator(weighted)).text().split())
     assert "No shift detected, but the model was fitted with weights." in text
     assert "Use your model as it is" not in text
     equal = Adapted(Ridge(), UniformWeights(), guard=False, random_state=0)
     equal.fit(X, y, X_target=T + 0.7)
     np.testing.assert_allclose(equal.weights_, 1.0)
     assert not equal.adapted_
-    text = " ".join(render(Record.of(equal)).text().split())
+    text = " ".join(render(Record.from_estimator(equal)).text().split())
     assert "dapted model" not in text
     assert "All training rows count alike in its fit." in text

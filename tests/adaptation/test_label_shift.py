@@ -113,7 +113,7 @@ def test_by_inputs_the_label_shift_is_told_and_offered(shift):
     model = Adapted(LogisticRegression(), random_state=0).fit(X, y, X_target=T)
     assert not isinstance(model.weight_estimator_, ClassShareWeights)
     assert 'weight_estimator="labels" makes up for that' in model.summary()
-    page = render(Record.of(model))
+    page = render(Record.from_estimator(model))
     assert "training classes in other shares" in page.text()
     assert 'Adapted(weight_estimator="labels")' in page.text()
 

@@ -1,18 +1,20 @@
 """What is said of the weights is what is proved of them."""
 
+import io
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
 from counterpoise import Adapted, AutoWeights, DiscriminatorWeights
 from counterpoise.cli.record import of_record
-from counterpoise.cli.terminal import Block, plain
+from counterpoise.cli.terminal import Block, show
 from counterpoise.datasets import make_sinc_shift
 from counterpoise.report import Record
 
 
 def chosen(fitted):
-    blocks = of_record(Record.of(fitted))
+    blocks = of_record(Record.from_estimator(fitted))
     return "\n".join(next(one for one in blocks if one.title == "Chosen").lines)
 
 
@@ -73,6 +75,8 @@ def test_small_chances_are_not_written_as_powers_of_ten():
 
 def test_a_number_and_its_sign_stay_on_one_line():
     said = "How sure: " + "between 93.6\u00a0% and 95.7\u00a0% " * 12
-    for line in plain(Block("", (said,))).splitlines():
+    stream = io.StringIO()
+    show([Block("", (said,))], stream)
+    for line in stream.getvalue().splitlines():
         assert not line.lstrip().startswith("%")
         assert "\u00a0" not in line

@@ -26,7 +26,7 @@ from counterpoise.performance.metrics import (
 )
 from counterpoise.performance.result import Judge, MetricPerformance, Modelled, Rows
 from counterpoise.report import Record
-from counterpoise.report.formatting import told
+from counterpoise.report.formatting import to_text
 from counterpoise.report.verdict import verdict_of as screen_of
 
 HAIR = 1e-9
@@ -116,7 +116,7 @@ def test_labels_are_advised_where_the_interval_is_wider_than_asked_for():
         files = {"target": {"file": "live.csv"}}
         by = {"command": "run", "options": {"label": "the label"}}
         seen = screen(COVERED, BETTER, performance=found, data=files, reproduce=by)
-        return [told(s) for s in seen.steps]
+        return [to_text(s) for s in seen.steps]
 
     assert any("label about 140 new rows" in step for step in steps())
     command = "counterpoise label --k 140 --target live.csv --label 'the label'"
@@ -175,10 +175,10 @@ def test_a_model_that_does_not_beat_guessing_leads_the_screen():
         "stop",
         "Do not use this model there: guessing would do better.",
     )
-    assert "--estimator auto" in told(found.steps[0])
-    assert not any("Use the model" in told(step) for step in found.steps)
+    assert "--estimator auto" in to_text(found.steps[0])
+    assert not any("Use the model" in to_text(step) for step in found.steps)
     assert found.answers[-1].short == "Worse than guessing"
-    assert "Guessing (the class shares for every row) would get 1.51" in told(
+    assert "Guessing (the class shares for every row) would get 1.51" in to_text(
         found.answers[-1].told
     )
     found = screen(COVERED, NOT_SHOWN)
@@ -198,13 +198,13 @@ def test_too_few_rows_and_no_overlap_lead_before_guessing():
 def test_other_estimators_are_not_advised_where_they_were_tried():
     auto = {"command": "run", "options": {"estimator": "auto"}}
     steps = screen(COVERED, NOT_SHOWN, reproduce=auto).steps
-    assert not any("--estimator auto" in told(step) for step in steps)
+    assert not any("--estimator auto" in to_text(step) for step in steps)
     tried_there = [
         {"estimator": "linear", "value": 1.9, "chosen": False},
         {"estimator": "constant", "value": 1.5, "chosen": True},
     ]
     answer = screen(COVERED, NOT_SHOWN, tried=tried_there).answers[-1]
-    assert "(linear 1.90, constant 1.50) the best was taken: constant" in told(
+    assert "(linear 1.90, constant 1.50) the best was taken: constant" in to_text(
         answer.told
     )
 
@@ -274,11 +274,13 @@ def test_more_labels_than_there_are_rows_are_said_to_be_so():
     for n_labeled, n_labels, is_more in ((125, 500, False), (126, 504, True)):
         wanted = wanted_with(n_labeled)
         assert wanted.n_labels == n_labels
-        assert ("more than the 500 that there are" in wanted.words) is is_more
+        assert ("more than the 500 that there are" in str(wanted.finding)) is is_more
         assert (wanted.width_of_all is not None) is is_more
-        assert ("labels of all of them would leave it" in wanted.words) is is_more
+        assert (
+            "labels of all of them would leave it" in str(wanted.finding)
+        ) is is_more
     # As many labels as rows have been given: the others would not help.
-    assert "labels of all of them" not in wanted_with(500).words
+    assert "labels of all of them" not in str(wanted_with(500).finding)
     # Of a score of zero, or none, no share can be asked for.
     for best in (None, Estimate(0.0, -0.1, 0.1, "")):
         found = SimpleNamespace(best=best, labelled=best)
@@ -300,9 +302,9 @@ def test_labels_that_are_there_count_among_those_wanted():
 
 
 def test_where_labels_contradict_no_other_models_of_the_old_relation_are_advised():
-    check = {"contradicts": True, "p_value": 0.0, "n_labelled": 150, "words": ""}
+    check = {"contradicts": True, "p_value": 0.0, "n_labelled": 150, "finding": ""}
     metrics = {"neg_log_loss": {"check": check, "labelled": {"value": 1.9}}}
     steps = screen(COVERED, NOT_SHOWN, performance={"metrics": metrics}).steps
-    said = " ".join(told(step) for step in steps)
+    said = " ".join(to_text(step) for step in steps)
     assert "fit a model to them" in said
     assert "best constant prediction" not in said

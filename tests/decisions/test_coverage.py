@@ -235,7 +235,7 @@ def test_categories_that_are_spelled_otherwise_are_named(spelled):
     other = target.assign(answer=[spelled(one) for one in target["answer"]])
     (column,) = diagnose(source, other, random_state=0).separation.columns
     assert column.how == "spelling"
-    assert column.words.endswith(
+    assert str(column.difference).endswith(
         (f"{spelled('yes')!r} for 'yes'?", f"{spelled('no')!r} for 'no'?")
     )
     # Half of the rows that are new must be the source's but for spelling, and more.
@@ -258,7 +258,7 @@ def test_a_category_spelled_otherwise_is_told_where_the_samples_overlap():
     assert (one.column, one.target, one.source) == ("answer", "No ", "no")
     assert one.share == pytest.approx(0.05)
     assert "'No ' for 'no' in 'answer' (5 % of the target rows)" in found.explanation
-    assert Spelling.of_dict(found.to_dict()["spellings"][0]) == one
+    assert Spelling(**found.to_dict()["spellings"][0]) == one
 
 
 def test_five_rows_of_either_sample_make_another_spelling():

@@ -167,7 +167,7 @@ def test_a_change_is_said_by_all_directions_together():
     for p_value, contradicts in ((0.0257, True), (0.0259, False)):
         check = check_of((direction(p_value), direction(0.4)), 40)
         assert check.contradicts is contradicts
-        assert ("has changed" in check.words) is contradicts
+        assert ("has changed" in str(check.finding)) is contradicts
 
 
 def test_three_columns_by_their_correlation_with_the_label_and_no_near_copy():

@@ -2,20 +2,34 @@
 
 import pytest
 
+from counterpoise.cli.terminal import refusal as refusal_finding
+from counterpoise.errors import NoOverlapError
+from counterpoise.messages import INFO, Finding
 from counterpoise.performance.metrics import is_about_the_same, is_within
 from counterpoise.report import Record
-from counterpoise.report.figures.methods import _drawn, _spectrum_told, _tried
+from counterpoise.report.drawings import drawn_candidates, spectrum_sentences
 from counterpoise.report.formatting import (
     chance,
+    distinct_figures,
     figures,
-    part_in_words,
+    part_name,
     share,
-    told,
-    told_apart,
+    to_text,
 )
 from counterpoise.report.key_questions import has_labels, is_contradicted
 from counterpoise.report.sections import balance_section, headline_section
-from counterpoise.report.verdict import classes_table, verdict_of
+from counterpoise.report.tables import classes_table
+from counterpoise.report.verdict import verdict_of
+from counterpoise.shift.columns import CorrelationShift
+from counterpoise.shift.detectability import Detectable
+from counterpoise.shift.diagnosis_text import (
+    correlation_finding,
+    other_tests_finding,
+    rounding_finding,
+    spelling_finding,
+)
+from counterpoise.shift.permutation_tests import ShiftTest
+from counterpoise.shift.rounding_and_spelling import Spelling
 
 NO_SHIFT, SMALL, COVERED = "no shift detected", "small shift", "shift, full overlap"
 THIN, NO_OVERLAP = "shift, partial overlap", "no overlap"
@@ -55,7 +69,7 @@ def headline(**more):
 
 def check(p_value):
     told = {"p_value": p_value, "contradicts": p_value < 0.05}
-    one = {"check": {**told, "n_labelled": 20, "words": ""}}
+    one = {"check": {**told, "n_labelled": 20, "finding": ""}}
     return {"performance": {"metrics": {"neg_log_loss": one}}}
 
 
@@ -108,8 +122,8 @@ def test_labels_that_contradict_lead_unless_there_is_no_overlap():
 def test_where_part_is_thin_a_contradiction_has_two_readings(verdict):
     guard = {"guard": {"chosen": 0}}
     found = screen(shift(verdict), model(True), guard, headline(), check(0.01))
-    steps = [told(step) for step in found.steps]
-    said = [found.title, told(found.lead), told(found.answers[2].told)]
+    steps = [to_text(step) for step in found.steps]
+    said = [found.title, to_text(found.lead), to_text(found.answers[2].told)]
     changed = (
         "the relation between columns and label has changed",
         "rows alike in all columns have other labels than before",
@@ -135,8 +149,8 @@ def covered_part(**more):
 
 def places_of_the_score(found):
     (tile,) = (one for one in found.numbers if one.label.startswith("Expected"))
-    (plan,) = (told(one) for one in found.steps if told(one).startswith("Plan"))
-    return told(tile.beside), plan, told(found.answers[-1].told)
+    (plan,) = (to_text(one) for one in found.steps if to_text(one).startswith("Plan"))
+    return to_text(tile.beside), plan, to_text(found.answers[-1].told)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +175,7 @@ def test_labels_drawn_from_all_new_rows_speak_for_thin_ones_too():
     metrics = {"neg_log_loss": {"labelled": {"value": 1.0}}}
     found = screen(shift(THIN), model(False), headline(), covered_part(metrics=metrics))
     assert not any("nothing is known" in one for one in places_of_the_score(found))
-    assert "For the covered part alone: 0.812" in told(found.answers[-1].told)
+    assert "For the covered part alone: 0.812" in to_text(found.answers[-1].told)
 
 
 def test_labels_contradict_below_a_p_value_of_one_in_twenty():
@@ -171,9 +185,9 @@ def test_labels_contradict_below_a_p_value_of_one_in_twenty():
 
 
 def test_without_overlap_nothing_is_promised_and_a_column_that_separates_is_named():
-    words = "missing in 99.0% of the target rows, in the source in 1.0%"
+    difference = Finding("column_missing", INFO, {"after": 0.99, "before": 0.01})
     found = {
-        "columns": [{"name": "day", "words": words}],
+        "columns": [{"name": "day", "difference": difference.to_dict()}],
         "drop": "day",
         "covered": 0.98,
         "verdict": COVERED,
@@ -182,11 +196,11 @@ def test_without_overlap_nothing_is_promised_and_a_column_that_separates_is_name
     def steps(found, command):
         more = {"reproduce": {"command": command}}
         screened = screen(shift(NO_OVERLAP, separation=found), more)
-        return [told(s) for s in screened.steps]
+        return [to_text(s) for s in screened.steps]
 
     first, column, _ = steps(found, "run")
     assert "Do not rely" in first
-    assert "day (missing in 99.0\u00a0% of the new rows, in the training data" in column
+    assert "day (missing in 99.0% of the new rows, in the training data" in column
     assert "(--drop day)" in column
     assert "--drop" not in steps(found, "evaluate")[1]
     assert "does not help" in steps(found | {"verdict": NO_OVERLAP}, "run")[1]
@@ -195,15 +209,15 @@ def test_without_overlap_nothing_is_promised_and_a_column_that_separates_is_name
 
 def test_too_few_rows_ask_for_more_and_for_nothing_else():
     (step,) = screen(shift(TOO_FEW, n_source=60, n_target=20), model(False)).steps
-    assert "more rows: with 104 of each" in told(step)
-    assert "60 training and 20 new rows" in told(step)
+    assert "more rows: with 104 of each" in to_text(step)
+    assert "60 training and 20 new rows" in to_text(step)
 
 
 def test_labels_are_asked_for_where_there_are_none():
-    last = [told(s) for s in screen(shift(COVERED)).steps][-1]
+    last = [to_text(s) for s in screen(shift(COVERED)).steps][-1]
     assert "label a few new rows" in last
     some = screen(shift(COVERED), headline(), check(0.5)).steps
-    assert "label a few new rows" not in told(some[-1])
+    assert "label a few new rows" not in to_text(some[-1])
     assert has_labels(record(check(0.5)))
     assert not has_labels(record({"performance": {"metrics": {"m": {"check": None}}}}))
 
@@ -241,16 +255,16 @@ def test_the_score_is_better_or_worse_by_the_metric_s_own_direction():
     assert score_answer().short == "About the same"
     assert score_answer(low=None, high=None).short == "Better"
     # The rule is told with the word.
-    assert "lies outside the interval" in told(score_answer(**away).sure)
-    assert "at most 30 % as wide" in told(score_answer().sure).replace("\xa0", " ")
-    assert "too wide to call them the same" in told(wide.sure)
+    assert "lies outside the interval" in to_text(score_answer(**away).sure)
+    assert "at most 30 % as wide" in to_text(score_answer().sure).replace("\xa0", " ")
+    assert "too wide to call them the same" in to_text(wide.sure)
 
 
 def test_an_estimate_that_labels_contradict_is_doubtful_unless_it_is_theirs():
     assert score_answer(check(0.01)).short == "Doubtful"
     own = score_answer(check(0.01), estimate="labelled")
     assert own.short == "About the same"
-    assert "the number is theirs" in told(own.sure)
+    assert "the number is theirs" in to_text(own.sure)
 
 
 def test_a_thin_part_makes_every_score_one_to_take_care_of():
@@ -273,7 +287,7 @@ def guard(chosen, gain, error, effective=100.0):
 
 
 def sure(*numbers):
-    return told(screen(model(True), guard(*numbers)).answers[0].sure)
+    return to_text(screen(model(True), guard(*numbers)).answers[0].sure)
 
 
 def test_a_gain_is_clear_from_two_standard_errors_and_likely_from_one():
@@ -288,7 +302,7 @@ def test_a_gain_is_clear_from_two_standard_errors_and_likely_from_one():
 def test_a_model_is_said_to_be_better_where_the_gain_is_clear():
     def said(*numbers):
         found = screen(shift(COVERED), model(True), guard(*numbers))
-        return found.title, told(found.lead), found.answers[2].short
+        return found.title, to_text(found.lead), found.answers[2].short
 
     title, lead, short = said(1.0, 0.2, 0.1)
     assert title == "Use the adapted model: it does better on the new data."
@@ -303,13 +317,13 @@ def test_a_model_is_said_to_be_better_where_the_gain_is_clear():
     assert said(1.0, 0.2, 0.0)[2] == "Yes"
     found = screen(shift(COVERED), model(True), {"guard": None})
     assert found.title == "Use the adapted model."
-    assert "better" not in told(found.lead)
+    assert "better" not in to_text(found.lead)
 
 
 def test_what_is_said_of_weights_follows_from_whether_they_differ_from_ones():
     def said(*sections):
         found = screen(*sections)
-        return found.title, told(found.lead), told(found.steps[0])
+        return found.title, to_text(found.lead), to_text(found.steps[0])
 
     # Weights without weight selection, where no shift was found.
     title, lead, step = said(shift(NO_SHIFT), model(True), {"guard": None})
@@ -346,7 +360,7 @@ def test_weights_that_nobody_checked_are_said_to_be_so():
 def test_the_plan_is_the_score_or_its_whole_interval():
     def plan(**more):
         steps = screen(shift(COVERED), model(False), headline(**more)).steps
-        return next(told(s) for s in steps if "Plan" in told(s))
+        return next(to_text(s) for s in steps if "Plan" in to_text(s))
 
     assert "within the margin" in plan(value=1.02)
     assert "not with the" in plan(low=1.4, high=1.6, value=1.5)
@@ -404,8 +418,8 @@ def test_a_number_that_json_cannot_write_is_none_with_its_reason():
 def test_a_class_of_fewer_than_five_rows_is_not_named():
     classes = [{"class": "a", "rows": 5}, {"class": "b", "rows": 4}]
     table = classes_table(Record.from_dict({"data": {"classes": classes}}))
-    assert [str(row[0]) for row in table.data.rows] == ["a"]
-    assert table.data.note.startswith("1 classes of fewer than 5 rows")
+    assert [str(row[0]) for row in table.rows] == ["a"]
+    assert table.note.startswith("1 classes of fewer than 5 rows")
 
 
 def test_what_is_not_all_or_not_nothing_does_not_look_like_it():
@@ -426,7 +440,7 @@ def test_what_is_not_all_or_not_nothing_does_not_look_like_it():
 
 def test_two_numbers_have_figures_enough_to_differ_or_no_difference_is_said():
     def said(a, b):
-        both = told_apart((a, "a"), (b, "b"))
+        both = distinct_figures((a, "a"), (b, "b"))
         return None if both is None else [str(one) for one in both]
 
     assert said(0.55, 0.56) == ["0.550", "0.560"]
@@ -443,17 +457,17 @@ def test_two_numbers_have_figures_enough_to_differ_or_no_difference_is_said():
     one |= {"effective_rows": 99.0, "gain": 1e-9, "gain_error": 1e-9}
     guard = {"guard": one | {"values": [0.5512, 0.5509]}}
     (*_, answer) = screen(shift(COVERED), model(True), guard).answers
-    assert "from 0.5512 to 0.5509" in told(answer.told)
+    assert "from 0.5512 to 0.5509" in to_text(answer.told)
     guard = {"guard": one | {"values": [0.551, 0.551]}}
     (*_, answer) = screen(shift(COVERED), model(True), guard).answers
-    assert "makes no difference to its log-loss" in told(answer.told)
+    assert "makes no difference to its log-loss" in to_text(answer.told)
     (*_, answer) = screen(shift(COVERED), headline(value=1.0)).answers
-    assert "expect no difference" in told(answer.told)
+    assert "expect no difference" in to_text(answer.told)
 
 
 def test_a_part_is_told_by_its_open_ends():
     def said(low, high, kind="numbers"):
-        return part_in_words({"part": "range", "low": low, "high": high}, kind)
+        return part_name({"part": "range", "low": low, "high": high}, kind)
 
     assert said(None, 5.0) == "below 5"
     assert said(5.0, None) == "5 or more"
@@ -464,28 +478,34 @@ def test_a_part_is_told_by_its_open_ends():
 def test_weights_that_remove_less_than_a_twentieth_are_said_to_do_nothing():
     spectrum = {"before": [1.0], "after": [1.0], "direction": []}
     for removable, said in ((0.05, False), (0.0499, True)):
-        told = _spectrum_told({**spectrum, "removable": removable})
+        told = spectrum_sentences(
+            Record.from_dict(
+                {"shift": {"spectrum": {**spectrum, "removable": removable}}}
+            )
+        )
         assert (
             any("do next to nothing" in str(part) for s in told for part in s) is said
         )
 
 
 def test_candidates_without_a_score_are_not_drawn_unless_none_has_one():
-    scored, untried = {"score": 0.1}, {"score": None}
-    assert _tried([scored, untried]) == [scored]
-    assert _tried([untried]) == [untried]
+    scored = {"score": 0.1, "chosen": False}
+    untried = {"score": None, "chosen": False}
+    assert drawn_candidates([scored, untried]) == [scored]
+    assert drawn_candidates([untried]) == [untried]
 
 
 def test_a_refusal_of_the_weighter_leads_and_names_the_way_on():
     sections = shift(THIN) | {"reproduce": {"command": "run"}}
-    words = {"refused": "61% of the target rows are not reached"}
+    refusal = NoOverlapError(0.61, "unsupported_fraction")
+    words = {"refused": refusal_finding(refusal).to_dict()}
     found = verdict_of(Record.from_dict(sections | words))
     assert (
         found.title
         == "No model was fitted: the weight estimator found too little overlap."
     )
-    steps = " ".join(told(step) for step in found.steps).replace("\u00a0", " ")
-    assert "The weight estimator refused: 61 % of the new rows are not reached" in steps
+    steps = " ".join(to_text(step) for step in found.steps).replace("\u00a0", " ")
+    assert "refused: 61.0% of the new rows have no training rows within" in steps
     assert "counterpoise run" not in steps
     without = verdict_of(Record.from_dict(sections))
     assert "No model was fitted" not in without.title
@@ -498,7 +518,7 @@ def test_where_part_is_hardly_covered_the_interval_says_of_what_it_speaks():
             | headline()
         )
         answers = verdict_of(Record.from_dict(sections | more)).answers
-        return [told(one.sure).replace("\u00a0", " ") for one in answers]
+        return [to_text(one.sure).replace("\u00a0", " ") for one in answers]
 
     uncovered_fraction = sure(THIN)
     assert (
@@ -518,59 +538,49 @@ def test_where_part_is_hardly_covered_the_interval_says_of_what_it_speaks():
 
 def test_what_weighting_leaves_of_a_difference_may_be_next_to_nothing():
     for left, said in ((0.001, "0.00100 after"), (0.000999, "next to nothing after")):
-        (one,) = _spectrum_told({"before": [1.0], "after": [left]})
-        assert said in told(one)
+        spectrum = {"before": [1.0], "after": [left]}
+        found = Record.from_dict({"shift": {"spectrum": spectrum}})
+        (one,) = spectrum_sentences(found)
+        assert said in to_text(one)
 
 
 def test_equal_weights_have_no_bar_unless_they_are_chosen():
     equal, other = (
         {"score": score, "chosen": False, "candidate": "a"} for score in (1e-17, 0.1)
     )
-    assert _drawn([equal, other]) == [other]
-    assert _drawn([equal | {"chosen": True}, other])[0]["score"] == 1e-17
-    assert _drawn([equal]) == [equal]
+    assert drawn_candidates([equal, other]) == [other]
+    assert drawn_candidates([equal | {"chosen": True}, other])[0]["score"] == 1e-17
+    assert drawn_candidates([equal]) == [equal]
 
 
 def test_what_python_says_beside_the_verdict_is_said_on_the_screen():
-    tests = [
-        {"name": "classifier", "p_value": 0.2, "tells": False, "about": []},
-        {
-            "name": "kernel means",
-            "p_value": 0.001,
-            "tells": True,
-            "about": ["the source"],
-        },
-    ]
-    pair = {"columns": ["a", "b"], "source": 0.01, "target": 0.5, "p_value": 0.001}
-    missed = {"mean": 0.2, "scale": 1.2, "level": 1.9, "hole": 0.1, "correlation": None}
-    spelled = {"column": "c", "target": "Yes", "source": "yes", "share": 0.5}
-    found = verdict_of(
-        Record(
-            shift(
-                NO_SHIFT,
-                tests=tests,
-                correlations=[pair],
-                detectable=missed,
-                digits=["age"],
-                spellings=[spelled],
-            )
-        )
+    tests = (
+        ShiftTest("classifier", 0.2, False),
+        ShiftTest("kernel means", 0.001, True, ("the source",)),
     )
+    findings = [
+        other_tests_finding(tests),
+        correlation_finding([CorrelationShift(("a", "b"), 0.01, 0.5, 0.001)]),
+        Detectable(0.2, 1.2, 1.9, 0.1).finding,
+        rounding_finding(["age"]),
+        spelling_finding([Spelling("c", "Yes", "yes", 0.5)]),
+    ]
+    section = shift(NO_SHIFT, findings=[one.to_dict() for one in findings])
+    found = verdict_of(Record(section))
     answer = found.answers[0]
-    assert "by another test" in told(answer.told)
+    assert "by another test" in to_text(answer.told)
     # A column's own name stays.
-    assert "kernel means ('the source')" in told(answer.told)
-    assert "'a' with 'b' (rank correlation +0.01 in the training data" in told(
+    assert "kernel means ('the source')" in to_text(answer.told)
+    assert "'a' with 'b' (rank correlation +0.01 in the training data" in to_text(
         answer.told
     )
     assert "a hole in the training data that holds a share of 0.1 of the new data" in (
-        told(answer.sure)
+        to_text(answer.sure)
     )
-    first, second, third = map(told, found.steps[:3])
+    first, second, third = map(to_text, found.steps[:3])
     assert "The training data and the new data record 'age' to different" in first
     assert second.startswith("The new data seem to spell categories of the training")
     assert third.startswith("Nothing else needs to be done.")
-    # Records of earlier versions have none of it.
     older = verdict_of(Record(shift(NO_SHIFT)))
-    assert "another test" not in told(older.answers[0].told)
-    assert told(older.steps[0]).startswith("Nothing needs to be done.")
+    assert "another test" not in to_text(older.answers[0].told)
+    assert to_text(older.steps[0]).startswith("Nothing needs to be done.")

@@ -8,7 +8,7 @@ import pytest
 import skimage.segmentation
 
 from counterpoise.errors import InvalidInputError
-from counterpoise.report.figures.methods import outline
+from counterpoise.figures.methods import outline
 from counterpoise.selection import segment, segmentation_scores
 from counterpoise.selection import segmentation as segmenting
 from counterpoise.selection.image_features import (

@@ -32,12 +32,13 @@ from counterpoise.monitor.state import (
 
 
 def told(kind, *, inputs_changed=False, estimate_rose=False, covered=None):
-    return advice(
+    finding = advice(
         kind,
         inputs_changed=inputs_changed,
         estimate_rose=estimate_rose,
         covered=covered,
     )
+    return str(finding)
 
 
 def test_the_level_is_split_over_the_kinds_of_alarm():

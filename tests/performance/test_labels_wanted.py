@@ -47,7 +47,7 @@ def test_with_the_advised_number_the_interval_is_as_narrow_as_asked_for(drawn):
     )
     assert again.labels.width <= 0.3
     assert again.labels.n_labels == 0
-    assert "narrow enough" in again.labels.words
+    assert "narrow enough" in str(again.labels.finding)
 
 
 def test_a_narrower_interval_takes_more_labels_in_proportion_to_its_square(drawn):
@@ -64,7 +64,7 @@ def test_a_width_that_the_target_rows_themselves_do_not_allow_is_said(drawn):
 
     found = judged(drawn, steep, LinearRegression(), precision=1e-3)
     assert found.labels.n_labels is None
-    assert "no number of labels" in found.labels.words
+    assert "no number of labels" in str(found.labels.finding)
     assert found.to_dict()["labels"]["n_labels"] is None
 
 
@@ -75,7 +75,7 @@ def test_classifiers_have_a_number_too(drawn, metric):
 
     found = judged(drawn, classes, LogisticRegression(), metrics=metric, precision=0.05)
     assert found.labels.n_labels > 100
-    assert str(found.labels.n_labels) in found.labels.words
+    assert str(found.labels.n_labels) in str(found.labels.finding)
 
 
 @pytest.mark.parametrize("precision", [0.0, -0.1, float("nan")])
@@ -88,7 +88,7 @@ def test_the_width_that_all_labels_leave_is_told_where_more_are_wanted(drawn):
     found = judged(drawn, line, LinearRegression(), precision=0.05).labels
     assert found.n_labels is None or found.n_labels > found.n_target
     assert 0.05 < found.width_of_all < found.width
-    assert f"leave it {found.width_of_all:.0%} as wide" in found.words
+    assert f"leave it {found.width_of_all:.0%} as wide" in str(found.finding)
     # As many labels as there are rows reach it, and one more is not wanted for it.
     precision = found.width_of_all + 1e-6
     again = judged(drawn, line, LinearRegression(), precision=precision).labels

@@ -91,7 +91,7 @@ def complete() -> Record:
         "source": {"file": "applications.parquet", "sha256": "0123456789abcdef" * 4},
         "target": {"file": "this month.parquet", "sha256": "fedcba9876543210" * 4},
     }
-    return Record.of(
+    return Record.from_estimator(
         model,
         performance,
         data={**files, "task": "classification", "classes": classes},

@@ -74,6 +74,6 @@ def test_the_scores_are_those_with_which_the_reports_lead():
     record["headline"]["value"] = 7.0
     found = compare(Record.from_dict(record), Record.from_dict(record))
     scores = next(table for table in found.tables if table.name == "scores")
-    words = [row for row in scores.data.rows if str(row[0]).endswith("new data")]
+    words = [row for row in scores.rows if str(row[0]).endswith("new data")]
     assert metric in record["performance"]["metrics"]
     assert str(words[0][1]) == "7.00"

@@ -9,8 +9,11 @@ from report.records_at_hand import complete, full
 
 from counterpoise import KLIEP, ConvexNetworkClassifier, DiscrepancyWeights, diagnose
 from counterpoise.datasets import make_sinc_shift
-from counterpoise.report import Record, render
-from counterpoise.report.figures import (
+from counterpoise.figures.canvas import BLUE, ORANGE
+from counterpoise.figures.performance import draw_calibration, draw_slices
+from counterpoise.figures.shift import draw_column
+from counterpoise.figures.weights import draw_widths
+from counterpoise.plot import (
     plot_balance,
     plot_convergence,
     plot_overlap,
@@ -20,14 +23,8 @@ from counterpoise.report.figures import (
     plot_trade_off,
     plot_weights,
 )
-from counterpoise.report.figures.canvas import BLUE, ORANGE
-from counterpoise.report.figures.methods import draw_widths
-from counterpoise.report.figures.performance import (
-    calibration_drawing,
-    draw_calibration,
-    draw_slices,
-)
-from counterpoise.report.figures.weights import draw_column
+from counterpoise.report import Record, render
+from counterpoise.report.drawings import calibration_drawing
 
 mpl.use("agg")
 
@@ -112,7 +109,7 @@ def test_a_record_is_drawn_where_one_wants_it(plot):
 
 @pytest.mark.parametrize("plot", [plot_balance, plot_overlap, plot_weights])
 def test_a_fitted_object_is_drawn_like_its_record(plot, kliep):
-    drawn = [plot(one) for one in (kliep, Record.of(kliep))]
+    drawn = [plot(one) for one in (kliep, Record.from_estimator(kliep))]
     extents = [ax.dataLim.get_points() for ax in drawn]
     np.testing.assert_allclose(*extents, atol=2e-3)
 
@@ -163,7 +160,7 @@ def test_the_spectrum_is_drawn_before_and_after_weighting():
         ("after weighting", weight_estimator.spectrum_),
     ):
         np.testing.assert_allclose(drawn[told], spectrum.eigenvalues, atol=1e-12)
-    section = Record.of(weight_estimator)["shift"]["spectrum"]
+    section = Record.from_estimator(weight_estimator)["shift"]["spectrum"]
     assert section["least"] == weight_estimator.discrepancy_
     assert section["direction"][0]["name"] == "x2"
     found = diagnose(X, T, n_permutations=0, random_state=0)
@@ -177,10 +174,10 @@ def test_the_page_tells_what_weighting_removes():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(80, 3)), rng.normal(size=(60, 3)) * [1, 1, 5]
     weight_estimator = DiscrepancyWeights().fit(X, X_target=T)
-    html = render(Record.of(weight_estimator)).html
+    html = render(Record.from_estimator(weight_estimator)).html
     assert "In which directions do the data spread differently?" in html
     assert "What is left lies mostly along" in html
-    rows = Record.of(DiscrepancyWeights(kernel="rbf").fit(X, X_target=T))
+    rows = Record.from_estimator(DiscrepancyWeights(kernel="rbf").fit(X, X_target=T))
     # Rows of a kernel are no aggregates.
     assert rows["shift"]["spectrum"]["direction"] == []
     assert "What is left" not in render(rows).html
@@ -237,7 +234,7 @@ def test_the_caption_of_calibration_has_its_error_and_the_table_its_bins():
 def test_the_worst_columns_are_drawn_with_their_three_shares():
     (column, *_) = complete()["balance"]["worst"]
     _, ax = mpl.pyplot.subplots()
-    draw_column(ax, column)
+    draw_column(ax, column, [str(k) for k in range(len(column["parts"]))])
     np.testing.assert_allclose(
         [bar.get_width() for bar in ax.patches],
         [part["target"] for part in column["parts"]],
@@ -250,22 +247,16 @@ def test_the_worst_columns_are_drawn_with_their_three_shares():
 
 def test_slices_that_miss_the_whole_are_marked():
     part = {"part": "value", "share": 0.5, "effective_rows": 99.0}
-    column = {
-        "name": "$\\frac{",
-        "kind": "numbers",
-        "parts": [
-            {**part, "value": 0.0, "estimate": {"value": 1.0, "low": 0.5, "high": 2.5}},
-            {**part, "value": 1.0, "estimate": {"value": 4.0, "low": 3.0, "high": 5.0}},
-            {**part, "value": 2.0, "estimate": None},
-        ],
-    }
+    parts = [
+        {**part, "value": 0.0, "estimate": {"value": 1.0, "low": 0.5, "high": 2.5}},
+        {**part, "value": 1.0, "estimate": {"value": 4.0, "low": 3.0, "high": 5.0}},
+    ]
     _, ax = mpl.pyplot.subplots()
-    draw_slices(ax, column, 2.0, "neg_log_loss")
+    draw_slices(ax, "$\\frac{", parts, ["$0$", "$1"], 2.0, "neg_log_loss")
     ax.figure.canvas.draw()
     marks = [line for line in ax.lines if line.get_marker() == "D"]
     assert [line.get_color() for line in marks] == [BLUE, ORANGE]
-    # Of what nothing is known there is no empty row.
-    assert len(ax.get_yticklabels()) == 2
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["$0$", "$1"]
     assert [text.get_text() for text in ax.texts] == []
 
 

@@ -51,7 +51,7 @@ def test_the_line_is_the_curve_and_the_shades_its_optimal_intervals(path):
 
 
 def test_a_record_is_drawn_like_its_path(path):
-    record = Record.of(path)
+    record = Record.from_estimator(path)
     again = Record.from_json(record.to_json())
     assert again == record
     for mine, theirs in zip(
@@ -61,13 +61,13 @@ def test_a_record_is_drawn_like_its_path(path):
 
 
 def test_the_record_tells_the_path_and_its_proof(path):
-    section = Record.of(path)["path"]
+    section = Record.from_estimator(path)["path"]
     assert section["events"] == path.n_events
     assert section["breakpoints"] == path.thetas.size
     assert section["model"] == "WeightedSVC"
     assert section["residual"] <= 1e-9
     assert section["curve"]["best"] == path.validation_error.minimum
-    assert Record.of(path)["reproduce"]["parameters"]["C"] == 3.0
+    assert Record.from_estimator(path)["reproduce"]["parameters"]["C"] == 3.0
 
 
 def test_long_curves_are_thinned_in_a_record_and_keep_their_minimum():
@@ -77,7 +77,7 @@ def test_long_curves_are_thinned_in_a_record_and_keep_their_minimum():
     path = model.path(epsilon=(1.0, 0.01), X_val=X[300:], y_val=y[300:])
     curve = path.validation_error
     assert curve.thetas.size > 400
-    told = Record.of(path)["path"]["curve"]
+    told = Record.from_estimator(path)["path"]["curve"]
     assert len(told["thetas"]) <= 400
     uncovered_fraction = curve.thinned(400)
     assert uncovered_fraction.minimum == pytest.approx(curve.minimum, rel=1e-6)
@@ -88,7 +88,7 @@ def test_long_curves_are_thinned_in_a_record_and_keep_their_minimum():
 def test_a_path_without_validation_rows_has_no_picture(path):
     X, y, w, _ = rows(60)
     bare = WeightedSVC().fit(X, y).path(w)
-    assert Record.of(bare)["path"]["curve"] is None
+    assert Record.from_estimator(bare)["path"]["curve"] is None
     with pytest.raises(ValueError, match="without X_val"):
         plot_path(bare)
     with pytest.raises(ValueError, match="no section 'path'"):
@@ -117,7 +117,7 @@ def test_a_curve_alone_is_drawn_where_one_wants_it(path):
 
 
 def test_the_page_shows_the_path(path):
-    page = render(Record.of(path))
+    page = render(Record.from_estimator(path))
     assert "How does the error change along the path?" in page.html
     assert "exact up to rounding" in page.html
 

@@ -45,7 +45,7 @@ def adapted():
 
 @pytest.fixture(scope="module")
 def record(adapted):
-    return Record.of(adapted)
+    return Record.from_estimator(adapted)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_one_seed_gives_one_record(adapted, record):
     label = (shift.y > np.median(shift.y)).astype(int)
     again = Adapted(LogisticRegression(), random_state=0)
     again.fit(shift.X, label, X_target=shift.X_target)
-    assert Record.of(again).to_json() == record.to_json()
+    assert Record.from_estimator(again).to_json() == record.to_json()
 
 
 # Of every committed record: how many figures it has, and a number that is in it.
@@ -136,7 +136,7 @@ def test_an_object_does_not_slip_into_a_record():
     with pytest.raises(TypeError, match=r"a\.b is a object"):
         Record.from_dict({"a": {"b": object()}})
     with pytest.raises(TypeError, match="a record is of an Adapted"):
-        Record.of(LogisticRegression())
+        Record.from_estimator(LogisticRegression())
 
 
 def test_metrics_are_flat_finite_floats(record):
@@ -170,7 +170,9 @@ def test_no_row_and_no_time_is_in_a_record():
     X, target = mixed_table(400, 0.0, 0), mixed_table(300, 0.6, 1)
     X["secret"] = [f"citizen {k}" for k in range(len(X))]
     target["secret"] = [f"citizen {k + 900}" for k in range(len(target))]
-    record = Record.of(diagnose(X, target, n_permutations=0, random_state=0))
+    record = Record.from_estimator(
+        diagnose(X, target, n_permutations=0, random_state=0)
+    )
     text = record.to_json()
     assert "citizen" not in text
     assert "second" not in text
@@ -183,7 +185,7 @@ def test_the_size_does_not_grow_with_the_rows():
     for n in (300, 6_000):
         shift = make_gaussian_shift(4, n=n, m=n, random_state=0)
         kliep = KLIEP(gamma=0.3, random_state=0).fit(shift.X, X_target=shift.X_target)
-        sizes.append(len(Record.of(kliep).to_json()))
+        sizes.append(len(Record.from_estimator(kliep).to_json()))
     assert sizes[1] < 1.2 * sizes[0]
 
 
@@ -191,7 +193,7 @@ def test_balance_is_that_of_the_columns_themselves(kliep):
     shift = make_sinc_shift(random_state=0)
     x, t, w = shift.X[:, 0], shift.X_target[:, 0], kliep.weights_
     spread = np.sqrt((x.var() + t.var()) / 2)
-    (feature,) = Record.of(kliep)["balance"]["features"]
+    (feature,) = Record.from_estimator(kliep)["balance"]["features"]
     assert feature["before"] == pytest.approx(abs(t.mean() - x.mean()) / spread)
     after = abs(t.mean() - np.average(x, weights=w)) / spread
     assert feature["after"] == pytest.approx(after, abs=1e-12)
@@ -217,7 +219,7 @@ def test_a_column_is_as_far_apart_as_the_worst_of_its_codes():
 
 def test_the_curve_of_the_classifier_has_the_area_that_is_told(kliep):
     shift = make_sinc_shift(random_state=0)
-    section = Record.of(kliep)["overlap"]
+    section = Record.from_estimator(kliep)["overlap"]
     area = np.trapezoid(section["roc"]["target"], section["roc"]["source"])
     assert area == pytest.approx(section["auc"], abs=2e-3)
     seen = overlap(shift.X, shift.X_target, random_state=0)
@@ -231,12 +233,14 @@ def test_the_curve_is_that_of_the_diagnosis(adapted, record):
     shift = make_sinc_shift(random_state=0)
     own = Adapted(LogisticRegression(), KLIEP(gamma=1.0), random_state=3)
     own.fit(shift.X, (shift.y > 0).astype(int), X_target=shift.X_target)
-    assert Record.of(own)["overlap"]["auc"] == pytest.approx(own.diagnosis_.auc)
+    assert Record.from_estimator(own)["overlap"]["auc"] == pytest.approx(
+        own.diagnosis_.auc
+    )
 
 
 def test_densities_are_shares_before_and_after_weighting(kliep):
     shift = make_sinc_shift(random_state=0)
-    found = Record.of(kliep)["overlap"]["densities"]
+    found = Record.from_estimator(kliep)["overlap"]["densities"]
     for key in ("source", "weighted", "target"):
         assert sum(found[key]) == pytest.approx(1.0)
     seen = overlap(shift.X, shift.X_target, random_state=0)
@@ -245,7 +249,7 @@ def test_densities_are_shares_before_and_after_weighting(kliep):
 
 
 def test_the_weights_are_told_in_aggregates_that_agree(kliep):
-    section = Record.of(kliep)["weights"]
+    section = Record.from_estimator(kliep)["weights"]
     w = kliep.weights_
     assert section["effective_size"] == pytest.approx(effective_sample_size(w))
     assert sum(section["histogram"]["rows"]) == w.size
@@ -259,7 +263,7 @@ def test_the_weights_are_told_in_aggregates_that_agree(kliep):
 
 
 def test_what_a_caller_knows_is_put_over_what_the_fit_knows(kliep):
-    record = Record.of(
+    record = Record.from_estimator(
         kliep,
         data={"classes": [{"class": "a", "rows": 9}, {"class": "b", "rows": 1}]},
         reproduce={"command": "run"},
@@ -275,7 +279,7 @@ def test_what_a_caller_knows_is_put_over_what_the_fit_knows(kliep):
 def test_a_fit_without_a_target_has_a_record():
     model = Adapted(LogisticRegression(), missing_target="ignore")
     model.fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
-    page = render(Record.of(model))
+    page = render(Record.from_estimator(model))
     assert "there is no new data" in page.html
 
 

@@ -6,7 +6,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 from counterpoise import Segmentation, plot_segments
-from counterpoise.report.figures.methods import outline
+from counterpoise.figures.methods import outline
 
 mpl.use("agg")
 

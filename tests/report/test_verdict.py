@@ -4,7 +4,7 @@ import pytest
 from report.records_at_hand import full
 
 from counterpoise.report import Record, render
-from counterpoise.report.formatting import told
+from counterpoise.report.formatting import to_text
 from counterpoise.report.verdict import verdict_of
 
 CHECK = {
@@ -14,7 +14,7 @@ CHECK = {
     "p_value": 0.001,
     "contradicts": True,
     "n_labelled": 40,
-    "words": "",
+    "finding": "",
 }
 
 
@@ -25,7 +25,7 @@ def score_answer(**headline):
 
 
 def steps_of(found):
-    return [told(step) for step in verdict_of(Record.from_dict(found)).steps]
+    return [to_text(step) for step in verdict_of(Record.from_dict(found)).steps]
 
 
 def test_a_space_that_does_not_break_is_not_spelt_out():
@@ -80,7 +80,7 @@ def test_a_score_that_was_measured_by_labels_is_not_doubtful():
     found["headline"] |= {"estimate": "labelled", "value": 2.2, "low": 2, "high": 2.4}
     first = verdict_of(Record.from_dict(found))
     assert first.answers[-1].short == "Worse"
-    assert any("expected log-loss of 2.20" in told(step) for step in first.steps)
+    assert any("expected log-loss of 2.20" in to_text(step) for step in first.steps)
 
 
 def test_what_rests_on_the_old_relation_is_withdrawn_where_it_has_changed():
@@ -116,7 +116,9 @@ def test_columns_that_tell_all_apart_are_named_with_the_option(command):
     found = full()
     found["shift"]["verdict"] = "no overlap"
     found["reproduce"]["command"] = command
-    columns = [{"name": name, "words": "other values"} for name in ("day", "row id")]
+    columns = [
+        {"name": name, "difference": "other values"} for name in ("day", "row id")
+    ]
     found["shift"]["separation"] = {
         "columns": columns,
         "verdict": "shift, full overlap",
@@ -134,7 +136,7 @@ def test_rows_that_were_not_fitted_to_are_no_training_data():
     del found["model"], found["guard"], found["weights"]
     found["reproduce"]["command"] = "evaluate"
     answer = verdict_of(Record.from_dict(found)).answers[-1]
-    assert told(answer.told).startswith("On the labelled rows its log-loss is")
+    assert to_text(answer.told).startswith("On the labelled rows its log-loss is")
     assert "`counterpoise run`" in steps_of(found)[0]
     del found["reproduce"]
     assert "Adapted" in steps_of(found)[0]

@@ -33,7 +33,7 @@ def test_a_watch_has_a_record_and_a_picture():
         model, X=X, y=X[:, 0] + rng.standard_normal(200), random_state=0
     )
     monitor.update(rng.standard_normal((40, 2)), time="2024-01-01")
-    record = Record.of(monitor)
+    record = Record.from_estimator(monitor)
     assert record.monitor["n_looks"] == 1
     assert Record.from_json(record.to_json()) == record
     assert plot_monitor(monitor).get_ylabel() == "mean squared error"

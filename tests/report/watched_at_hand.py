@@ -1,5 +1,7 @@
 """The record of a monitor, with names that nobody should trust."""
 
+from counterpoise.messages import Finding
+
 HOSTILE = "<script>alert(1)</script> & $x^2$"
 
 
@@ -39,7 +41,7 @@ def watched(n_chunks=12):
             if kind == "estimate"
             else {"e_value": 80.0, "needed": 50.0},
             "columns": [HOSTILE],
-            "advice": "adapt again: because",
+            "finding": Finding("adapt_risk").to_dict(),
             "level": 0.02,
         }
         for kind in ("inputs", "risk", "estimate")

@@ -106,7 +106,7 @@ def test_the_diagnosis_says_it_in_a_sentence(two):
     section = found.to_dict()["spectrum"]
     assert section["direction"][0]["name"] == "c"
     assert section["removable"] == found.reweighting.removable
-    record = Record.of(found)
+    record = Record.from_estimator(found)
     assert record.at("shift.spectrum.least") == found.reweighting.after
     assert Record.from_json(record.to_json()) == record
 

@@ -115,7 +115,7 @@ def test_a_category_of_a_single_source_row_is_not_named():
     # Of several spellings that five rows have the commonest is named.
     X["who"] = ["none"] * 100 + ["ANNA SECRET"] * 90 + ["anna secret"] * 110
     (column,) = separating_columns(SamplesAsRead.read(X, T), 0).columns
-    assert column.words.endswith("spelled 'Anna Secret' for 'anna secret'?")
+    assert str(column.difference).endswith("spelled 'Anna Secret' for 'anna secret'?")
 
 
 def test_rows_count_by_their_weights_in_how_a_column_sets_apart():
@@ -148,7 +148,7 @@ def test_a_weight_of_nine_is_a_row_nine_times(how):
     again, unsupported_fraction = seen(
         X.repeat(w), T.repeat(v), np.ones(w.sum()), np.ones(v.sum())
     )
-    assert (column.how, column.words) == (again.how, again.words)
+    assert (column.how, column.difference) == (again.how, again.difference)
     assert (column.apart, uncovers) == pytest.approx(
         (again.apart, unsupported_fraction)
     )

@@ -8,14 +8,13 @@ from sklearn.linear_model import Ridge
 
 from counterpoise import Adapted, diagnose
 from counterpoise.datasets import make_gaussian_shift
+from counterpoise.messages.texts import TEXTS
 from counterpoise.shift.columns import CorrelationShift
 from counterpoise.shift.diagnosis_text import (
-    MEANING,
-    NEXT,
-    as_watched,
-    said_of_digits,
-    said_of_pairs,
-    said_of_spellings,
+    VERDICT_CODES,
+    correlation_finding,
+    rounding_finding,
+    spelling_finding,
 )
 from counterpoise.shift.rounding_and_spelling import Spelling
 from counterpoise.shift.support import (
@@ -35,7 +34,8 @@ MODEL = Adapted(Ridge(), random_state=0).fit(SHIFT.X, SHIFT.y, X_target=SHIFT.X_
 def test_a_watched_model_is_compared_with_the_new_data_of_its_fit(move):
     found = MODEL.diagnose(SHIFT.X_target[:200] + move, random_state=0)
     assert found.explanation.startswith("Compared with the new data of the fit: ")
-    assert found.explanation.endswith(NEXT[found.verdict])
+    text = TEXTS[f"next_{VERDICT_CODES[found.verdict]}"]["monitor"]
+    assert found.explanation.endswith(text)
     for told in (str(found), found._repr_html_()):
         assert not re.search(r"\bsource\b|[Tt]rain as usual", told)
 
@@ -51,20 +51,9 @@ def test_the_numbers_are_those_of_a_plain_diagnosis():
 
 def test_every_verdict_has_its_words():
     verdicts = {NO_SHIFT, SMALL_SHIFT, COVERED, PARTIAL_OVERLAP, NO_OVERLAP, TOO_FEW}
-    assert set(MEANING) == set(NEXT) == verdicts
-
-
-@pytest.mark.parametrize(
-    ("words", "watched"),
-    [
-        ("3 of 200 target rows scored", "3 of 200 of today's rows scored"),
-        ("'the source' and the source rows", "'the source' and the rows of the fit"),
-        ("thinly covered share of the target", "thinly covered share of today's rows"),
-        ("9 source, 8 target", "9 at the fit, 8 today"),
-    ],
-)
-def test_words_are_changed_and_names_are_not(words, watched):
-    assert as_watched(words) == watched
+    assert set(VERDICT_CODES) == verdicts
+    for code in VERDICT_CODES.values():
+        assert {"python", "monitor"} == set(TEXTS[code]) == set(TEXTS[f"next_{code}"])
 
 
 def test_a_column_called_source_keeps_its_name():
@@ -80,17 +69,15 @@ def test_a_column_called_source_keeps_its_name():
 
 
 def test_what_is_found_beside_the_verdict_is_told_of_the_fit_and_of_today():
-    (digits,) = said_of_digits(["age"])
-    assert as_watched(digits).startswith(
+    digits = rounding_finding(["age"]).text("monitor")
+    assert digits.startswith(
         "The rows of the fit and today's rows record 'age' to different digits."
     )
-    (spelled,) = said_of_spellings([Spelling("the source", "Yes", "yes", 0.3)])
-    assert as_watched(spelled).startswith(
+    spelled = spelling_finding([Spelling("the source", "Yes", "yes", 0.3)])
+    assert spelled.text("monitor").startswith(
         "Today's rows seem to spell categories of the rows of the fit otherwise: "
         "'Yes' for 'yes' in 'the source' (30 % of today's rows)."
     )
-    (pair,) = said_of_pairs([CorrelationShift(("a", "b"), 0.0, 0.5, 0.001)])
-    assert (
-        "correlation 0.00 in the rows of the fit, +0.50 in today's rows"
-        in as_watched(pair)
-    )
+    pair = correlation_finding([CorrelationShift(("a", "b"), 0.0, 0.5, 0.001)])
+    expected = "correlation 0.00 in the rows of the fit, +0.50 in today's rows"
+    assert expected in pair.text("monitor")

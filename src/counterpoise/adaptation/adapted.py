@@ -77,6 +77,7 @@ from counterpoise.errors import (
     warn_user,
 )
 from counterpoise.linalg.arrays import Array, Indices, row_keys
+from counterpoise.messages import WARNING, Finding, FindingText
 from counterpoise.performance.intervals import neighbors_alike, random_rows
 from counterpoise.performance.metrics import is_classifier
 from counterpoise.shift.diagnosis import Diagnosis, diagnose_samples
@@ -156,25 +157,14 @@ def warn_if_far(source: Matrix, target: Matrix) -> None:
     below = target.max(axis=0) < low - room
     above = target.min(axis=0) > high + room
     if (below | above).all():
-        warn_user(
-            f"every column of X_target lies outside the range of X by more than "
-            f"{RANGES_APART:g} times the distance of its quartiles: was X transformed "
-            "and X_target not? A pipeline hands its last step the target "
-            "untransformed; put the pipeline inside, Adapted(make_pipeline(...)), or "
-            'set transform_input=["X_target"]',
-            FarTargetWarning,
-        )
+        finding = Finding("far_target", WARNING, {"times": RANGES_APART})
+        warn_user(FindingText(finding), FarTargetWarning)
 
 
 def warn_if_in_time_order(X: Matrix) -> None:
     """Warn where folds drawn by chance hold out rows next to rows fitted to."""
     if not sparse.issparse(X) and neighbors_alike(np.asarray(X, dtype=float)):
-        warn_user(
-            "neighbouring rows of X are near-duplicates, as in a time series: folds "
-            'drawn by chance flatter every model. cv="blocks" holds out runs of '
-            "neighbouring rows",
-            TimeOrderWarning,
-        )
+        warn_user(FindingText(Finding("time_order", WARNING)), TimeOrderWarning)
 
 
 def warn_if_hardly_covered(found: Diagnosis) -> None:

@@ -18,6 +18,7 @@ from counterpoise.data.progress import advance
 from counterpoise.data.two_samples import effective_sample_size, powers
 from counterpoise.errors import InvalidInputError, held_back
 from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.messages.numbers import in_figures
 from counterpoise.performance.intervals import (
     alike_rows,
     folds_of,
@@ -31,7 +32,6 @@ from counterpoise.performance.metrics import (
     as_metric,
     is_classifier,
 )
-from counterpoise.shift.diagnosis_text import in_figures
 from counterpoise.svm.classification import WeightedSVC
 from counterpoise.svm.path import SVMPath, ValidationCurve
 from counterpoise.svm.regression import WeightedSVR

@@ -53,8 +53,8 @@ from counterpoise.cli.terminal import (
     Steps,
     WrongUse,
     followed,
-    in_options,
     of_dependence,
+    refusal,
 )
 from counterpoise.data.parameters import did_you_mean
 from counterpoise.data.table import CATEGORIES, DATES, NUMBERS
@@ -481,7 +481,7 @@ def do(options: Namespace, *, estimates: bool) -> int:
         )
         every_row = fit_every_row(found, large, pair, options, steps)
         steps.begin(RECORDING)
-        record = Record.of(
+        record = Record.from_estimator(
             found,
             performance,
             data=data_card(pair, large),
@@ -588,6 +588,7 @@ def _done(
     counts = read_own_weights(options.weights, pair.source, pair.rows, options.id)
     try:
         if options.estimator == BY_ESTIMATE:
+
             def fitted(name: str) -> Tried:
                 one = _fitted(clone(model), name, pair, options, counts)
                 return Tried(name, one, _estimated(one, pair, options, steps, counts))
@@ -602,7 +603,7 @@ def _done(
         _say_dependence(steps, found)
         # What the diagnosis says itself needs no other reason.
         by_itself = found.verdict != NO_OVERLAP
-        refused = {"refused": in_options(str(error))} if by_itself else {}
+        refused = {"refused": refusal(error).to_dict()} if by_itself else {}
         return pair, found, None, refused
     _say_dependence(steps, model.diagnosis_)
     if not estimates:
@@ -761,7 +762,7 @@ def diagnose_command(options: argparse.Namespace) -> int:
         )
         for told in of_dependence(diagnosis):
             steps.notice(told)
-        record = Record.of(
+        record = Record.from_estimator(
             diagnosis,
             data=data_card(pair, large),
             reproduce=reproduced_by(options),
@@ -977,7 +978,7 @@ def weights_command(options: argparse.Namespace) -> int:
         every_row = weigh_every_row(
             weight_estimator, samples, large, pair, options, steps
         )
-        record = Record.of(
+        record = Record.from_estimator(
             weight_estimator,
             diagnosis=found,
             data=data_card(pair, large),

@@ -17,10 +17,10 @@ from counterpoise.cli.terminal import (
     FAULT,
     INTERRUPTED,
     MEANINGS,
-    NO_OVERLAP,
     WRONG_USE,
     code_of,
     one_short_line,
+    refusal,
 )
 from counterpoise.cli.tools import (
     add_compare,
@@ -112,11 +112,12 @@ def _parser() -> Parser:
 def _told(error: BaseException, code: int) -> str:
     """Return what ended the command, in the words of the command line."""
     from counterpoise.data.parallel import ClusterUnavailableError
+    from counterpoise.errors import NoOverlapError
 
     if code == INTERRUPTED:
         return MEANINGS[INTERRUPTED]
-    if code == NO_OVERLAP:
-        return str(error).replace("allow_no_overlap=True", "--allow-no-overlap")
+    if isinstance(error, NoOverlapError):
+        return refusal(error).text("terminal")
     if code == FAULT:
         name = type(error).__name__
         return f"a fault of counterpoise, {name}: {error} (--traceback shows where)"

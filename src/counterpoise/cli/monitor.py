@@ -36,14 +36,14 @@ from counterpoise.cli.terminal import (
     WrongUse,
     cells,
     followed,
-    in_options,
     of_training_rows,
 )
+from counterpoise.messages.numbers import metric_name
 from counterpoise.monitor.chunks import Chunk, NoDateError, cut
 from counterpoise.monitor.monitor import ModelMonitor
 from counterpoise.monitor.results import ChunkResult
 from counterpoise.report.page import render
-from counterpoise.report.report import Record, metric_in_words
+from counterpoise.report.report import Record
 
 # -----------------------------------------------------------------------------
 # `counterpoise monitor`: a deployed model followed chunk after chunk.
@@ -160,7 +160,7 @@ def do(options: Namespace, names: Sequence[str]) -> int:
         table.check_has([options.time], "--time")
         steps.begin(_WATCHING)
         chunk_results, pages = _looked(monitor, table, options, steps)
-        record = Record.of(
+        record = Record.from_estimator(
             monitor,
             reproduce=reproduced_by(options),
             notices=list(steps.notices),
@@ -379,7 +379,7 @@ def _report(monitor: ModelMonitor, part: Any, seed: int) -> Write | None:
 
     try:
         found = diagnose(*monitor.against(part), random_state=seed)
-        return render(Record.of(found)).save
+        return render(Record.from_estimator(found)).save
     except (ImportError, InvalidInputError):
         return None
 
@@ -448,14 +448,14 @@ def _told(
     now = _labelled(monitor)
     late = {key[0] for key, n in before.items() if now[key] > n}
     lines += [f"chunks with new labels: {len(late)}"] if late else []
-    told = [in_options(str(alert)) for alert in monitor.alerts_]
+    told = [alert.text("terminal") for alert in monitor.alerts_]
     lines += told or ["no alert so far"]
     new = {chunk_result.number for chunk_result in counted} | late
     rows = tuple(
         cells(
             row["time"],
             row["n_rows"],
-            metric_in_words(row["metric"]).name,
+            metric_name(row["metric"]).name,
             row["estimated"],
             row["realized"],
             row["auc"],

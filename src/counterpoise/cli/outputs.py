@@ -19,7 +19,7 @@ from sklearn.base import is_classifier
 
 from counterpoise.cli.terminal import BadData, WrongUse, listed
 from counterpoise.errors import refusals_of_estimators
-from counterpoise.shift.diagnosis_text import percentage
+from counterpoise.messages.numbers import percentage
 from counterpoise.shift.support import UNCOVERED_ABOVE
 
 # -----------------------------------------------------------------------------

@@ -276,7 +276,7 @@ def evaluate_command(options: argparse.Namespace) -> int:
         diagnosis = diagnose(pair.samples, None, random_state=options.seed)
         for told in of_dependence(diagnosis):
             steps.notice(told)
-        record = Record.of(
+        record = Record.from_estimator(
             diagnosis,
             performance,
             data=data_of(pair),

@@ -4,7 +4,6 @@ from argparse import Namespace
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -31,14 +30,17 @@ from counterpoise.cli.terminal import (
     NOT_PROVED,
     Block,
     WrongUse,
-    cells,
     show,
 )
+from counterpoise.messages import message
+from counterpoise.messages.numbers import metric_name
 from counterpoise.performance.result import ESTIMATES
-from counterpoise.report.formatting import chance, for_a_person, share, told
+from counterpoise.report.formatting import share, to_text
 from counterpoise.report.key_questions import is_contradicted
 from counterpoise.report.page import record_text
-from counterpoise.report.report import Record, metric_in_words
+from counterpoise.report.report import Record
+from counterpoise.report.sections import Section
+from counterpoise.report.tables import features_table
 from counterpoise.report.verdict import verdict_of
 from counterpoise.shift.support import PARTIAL_OVERLAP
 
@@ -47,46 +49,17 @@ from counterpoise.shift.support import PARTIAL_OVERLAP
 # -----------------------------------------------------------------------------
 
 
-# Where files are, and what is shown, does not change what is found.
-_NOT_RECORDED = (
-    "command",
-    "source",
-    "target",
-    "model",
-    "reference",
-    "table",
-    "out",
-    "json",
-    "text",
-    "config",
-    "overwrite",
-    "quiet",
-    "workers",
-    "scheduler",
-    "wait",
-    "resume",
-)
-
-
 # What is shown, and how, is asked for anew.
-_NOT_REPEATED = (
-    "json",
-    "text",
-    "config",
-    "overwrite",
-    "quiet",
-    "workers",
-    "scheduler",
-    "wait",
-    "resume",
-)
-
-
+_DISPLAY = ("json", "text", "config", "overwrite", "quiet")
+_NOT_REPEATED = (*_DISPLAY, "workers", "scheduler", "wait", "resume")
+# Where files are, and what is shown, does not change what is found.
+_PATHS = ("source", "target", "model", "reference", "table", "out")
+_NOT_RECORDED = ("command", *_PATHS, *_NOT_REPEATED)
 # A name on offer, or that of a file.
 _MAYBE_A_FILE = ("estimator", "weights")
 
 
-def data_of(pair: Pair) -> dict[str, Any]:
+def data_of(pair: Pair) -> Section:
     """Return what was read: files, columns, gaps, classes; never a row."""
     columns = [
         {
@@ -102,9 +75,9 @@ def data_of(pair: Pair) -> dict[str, Any]:
             strict=True,
         )
     ]
-    found: dict[str, Any] = {
-        "source": {**_file(pair.source), "rows": len(pair.table)},
-        "target": {**_file(pair.target), "rows": len(pair.table_target)},
+    found: Section = {
+        "source": _table_section(pair.source, len(pair.table)),
+        "target": _table_section(pair.target, len(pair.table_target)),
         "columns": columns,
         "task": pair.task,
     }
@@ -117,24 +90,21 @@ def data_of(pair: Pair) -> dict[str, Any]:
     return found
 
 
-def reproduced_by(options: Namespace) -> dict[str, Any]:
+def reproduced_by(options: Namespace) -> Section:
     """Return the command and its options, but for where files are."""
+    recorded: dict[str, object] = {}
+    for key, value in sorted(vars(options).items()):
+        if key in _NOT_RECORDED:
+            continue
+        maybe_file = key in _MAYBE_A_FILE and isinstance(value, str)
+        if isinstance(value, Path) or maybe_file:
+            value = Path(value).name
+        recorded[key] = list(value) if isinstance(value, tuple) else value
     return {
         "command": options.command,
         "command_line": command_line(options),
-        "options": {
-            key: _recorded(key, value)
-            for key, value in sorted(vars(options).items())
-            if key not in _NOT_RECORDED
-        },
+        "options": recorded,
     }
-
-
-def _recorded(key: str, value: Any) -> Any:
-    """Return an option's value without the folders of files."""
-    if isinstance(value, Path) or (key in _MAYBE_A_FILE and isinstance(value, str)):
-        return Path(value).name
-    return list(value) if isinstance(value, tuple) else value
 
 
 def command_line(options: Namespace) -> list[str]:
@@ -165,13 +135,14 @@ def command_line(options: Namespace) -> list[str]:
         elif option.kind == "names":
             value = ",".join(value)
         for one in value if option.kind == "texts" else (value,):
-            words += [f"--{name}"] if one is True else _said(name, str(one))
+            if one is True:
+                words.append(f"--{name}")
+            elif str(one).startswith("-"):
+                # What begins like an option is taken for one.
+                words.append(f"--{name}={one}")
+            else:
+                words += [f"--{name}", str(one)]
     return words
-
-
-def _said(name: str, value: str) -> list[str]:
-    # What begins like an option is taken for one.
-    return [f"--{name}={value}"] if value.startswith("-") else [f"--{name}", value]
 
 
 def flat_numbers(record: Record, names: Collection[str]) -> dict[str, float | None]:
@@ -191,8 +162,8 @@ def is_proved(record: Record) -> bool:
     return bool(record.at("weights.certificate.holds", True))
 
 
-def _file(table: TableFile) -> dict[str, Any]:
-    return {"file": table.path.name, "sha256": table.sha256}
+def _table_section(table: TableFile, n_rows: int) -> Section:
+    return {"file": table.path.name, "sha256": table.sha256, "rows": n_rows}
 
 
 # -----------------------------------------------------------------------------
@@ -209,9 +180,9 @@ _ROUNDING = 1e-9
 def of_record(record: Record) -> Iterator[Block]:
     """Return the verdict, the numbers, what moved, what was chosen, what to do next."""
     verdict = verdict_of(record)
-    lead = (told(verdict.lead),) if verdict.lead else ()
+    lead = (to_text(verdict.lead),) if verdict.lead else ()
     answers = tuple(
-        f"{one.question} {one.short}. {told(one.told)} {told(one.sure)}".rstrip()
+        f"{one.question} {one.short}. {to_text(one.told)} {to_text(one.sure)}".rstrip()
         for one in verdict.answers
     )
     word = record.at("shift.verdict")
@@ -219,15 +190,14 @@ def of_record(record: Record) -> Iterator[Block]:
     if answers:
         yield Block("Why", answers)
     numbers = tuple(
-        (one.label, "" if one.value is None else str(one.value), told(one.beside))
-        for one in verdict.numbers
+        (one.label, str(one.value), to_text(one.beside)) for one in verdict.numbers
     )
     if numbers:
         yield Block("In numbers", rows=numbers)
     yield from _performance(record)
     yield from _moved(record)
     yield from _chosen(record)
-    steps = tuple(told(step) for step in verdict.steps)
+    steps = tuple(to_text(step) for step in verdict.steps)
     if steps:
         yield Block("What to do next", steps)
 
@@ -248,10 +218,8 @@ def _performance(record: Record) -> Iterator[Block]:
     contradicted = is_contradicted(record)
     yield from _estimates(performance["metrics"], "the new data", contradicted)
     covered = performance["covered"]
-    uncovered_fraction = (
-        record.at("shift.verdict") == PARTIAL_OVERLAP and not contradicted
-    )
-    if covered is not None and uncovered_fraction:
+    is_partial = record.at("shift.verdict") == PARTIAL_OVERLAP
+    if covered is not None and is_partial and not contradicted:
         part = f"the covered {share(covered['share'])} of the new data"
         if abs(covered["share"] - record.at("shift.covered", 0.0)) > _ROUNDING:
             # The rims of holes are left out as well.
@@ -260,7 +228,7 @@ def _performance(record: Record) -> Iterator[Block]:
 
 
 def _estimates(
-    metrics: dict[str, Any], where: str, contradicted: bool = False
+    metrics: Section, where: str, contradicted: bool = False
 ) -> Iterator[Block]:
     """Return a table a metric, of estimates that labelled rows do not contradict."""
     for name, one in metrics.items():
@@ -268,7 +236,7 @@ def _estimates(
             (
                 "training data" if kind == "source" else kind.replace("_", " "),
                 *(_number(one[kind][key]) for key in ("value", "low", "high")),
-                for_a_person(one[kind]["assumption"]),
+                message(one[kind]["assumption"], "terminal"),
             )
             for kind in ESTIMATES
             if one[kind] is not None
@@ -280,42 +248,23 @@ def _estimates(
             said += guess["verdict"]
             rows += (("guessing", _number(guess["value"]), "", "", said),)
         better = "higher" if one["higher_is_better"] else "lower"
-        check = () if one["check"] is None else (for_a_person(one["check"]["words"]),)
-        title = f"{metric_in_words(name).name} on {where} ({better} is better)"
+        check: tuple[str, ...] = ()
+        if one["check"] is not None:
+            check = (message(one["check"]["finding"], "terminal"),)
+        title = f"{metric_name(name).name} on {where} ({better} is better)"
         header = ("estimate", "value", "low", "high", "right if")
         yield Block(f"{title[0].upper()}{title[1:]}", check, header, rows)
 
 
 def _moved(record: Record) -> Iterator[Block]:
-    features = record.at("shift.features", [])
-    order = sorted(features, key=lambda one: -(one["effect"] or 0.0))[:_COLUMNS_LISTED]
-    rows = tuple(
-        cells(
-            one["name"],
-            one["effect"],
-            one["smd"],
-            one["ks"] if one["ks"] is not None else one["total_variation"],
-            100 * (one["target_missing"] - one["source_missing"]) or None,
-            100 * one["new_share"] or None,
-            _chance(one["adjusted_p_value"]),
+    """Return the columns that moved most."""
+    table = features_table(record)
+    if table is not None:
+        rows = tuple(
+            tuple("" if cell is None else str(cell) for cell in row)
+            for row in table.rows[:_COLUMNS_LISTED]
         )
-        for one in order
-    )
-    header = (
-        "column",
-        "effect (SD)",
-        "mean (SD)",
-        "distance",
-        "missing (points)",
-        "new (%)",
-        "p",
-    )
-    if rows:
-        yield Block("Moved most (SD: standard deviations)", (), header, rows)
-
-
-def _chance(p: float | None) -> str | None:
-    return None if p is None else str(chance(p))
+        yield Block("Moved most (SD: standard deviations)", (), table.header, rows)
 
 
 def _chosen(record: Record) -> Iterator[Block]:
@@ -346,7 +295,7 @@ def _chosen(record: Record) -> Iterator[Block]:
         yield Block("Chosen", tuple(lines))
 
 
-def _proof(weights: dict[str, Any]) -> str:
+def _proof(weights: Section) -> str:
     proof = weights["certificate"]
     if proof["kind"] != "none":
         holds = "holds" if proof["holds"] else "DOES NOT HOLD"

@@ -6,16 +6,21 @@ import sys
 import textwrap
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 
 from counterpoise.data.progress import Teller, heard_by, never_silent
-from counterpoise.report.formatting import NARROW, for_a_person
+from counterpoise.messages import INFO, PROBLEM, Finding, FindingText
+
+if TYPE_CHECKING:
+    from counterpoise.cli.files import TableFile
+    from counterpoise.errors import NoOverlapError
+    from counterpoise.shift.diagnosis import Diagnosis
 
 # -----------------------------------------------------------------------------
 # What the command line ends with: a code, and one line that says why.
@@ -89,6 +94,19 @@ def code_of(error: BaseException) -> int:
     )
 
 
+def refusal(error: "NoOverlapError") -> Finding:
+    """Return why a fit was refused for want of overlap."""
+    auc = Finding("auc_of_samples", INFO, {"auc": error.auc})
+    uncovered = error.measure == "uncovered_fraction"
+    values = {
+        "share": error.share,
+        "how": Finding("beyond_source_scores" if uncovered else "beyond_kernel"),
+        "auc": "" if error.auc is None else auc,
+        "columns": f"{error.columns} " if error.columns else "",
+    }
+    return Finding("weights_refused", PROBLEM, values)
+
+
 def listed(names: Iterable[object], most: int = 5) -> str:
     """Return names in quotes, the first few of many.
 
@@ -101,46 +119,6 @@ def listed(names: Iterable[object], most: int = 5) -> str:
     if len(quoted) <= most:
         return ", ".join(quoted)
     return f"{', '.join(quoted[:most])} and {len(quoted) - most} more"
-
-
-# -----------------------------------------------------------------------------
-# What the library says of its parameters, in the options of the command line.
-# -----------------------------------------------------------------------------
-
-
-# What is said in Python, and what there is to do here.
-_IN_OPTIONS = (
-    (re.escape('cv="blocks" holds out'), "--time COLUMN holds out"),
-    (
-        r": was X transformed and X_target not\? A pipeline .*",
-        ": is one of the files in other units, or transformed already?",
-    ),
-    (
-        r"; raise max_iter or max_time, or accept a larger tol",
-        "; another --weight-estimator may do better",
-    ),
-    (r"\brow (\d+) of X_target\b", r"row \1 of the target"),
-    (r"\b(columns?|rows) of X_target\b", r"\1 of the target"),
-    (r"\b(columns?|rows|range) of X\b", r"\1 of the source"),
-    (r" and standardize is False\b", ""),
-    (r"groups= or time=; --groups or --time", "--groups or --time"),
-    (r"\ballow_no_overlap=True\b", "--allow-no-overlap"),
-    (r"\bselect_rows_to_label says", "counterpoise label says"),
-    (r"\bcalibration_fraction=0\.2\b", "--calibration-fraction 0.2"),
-)
-
-
-def in_options(words: str) -> str:
-    """Return the library's words with options that exist in place of parameters.
-
-    Examples
-    --------
-    >>> in_options('cv="blocks" holds out runs of neighbouring rows')
-    '--time COLUMN holds out runs of neighbouring rows'
-    """
-    for said, put in _IN_OPTIONS:
-        words = re.sub(said, put, words)
-    return words
 
 
 # -----------------------------------------------------------------------------
@@ -188,26 +166,25 @@ class Notice:
 
     def __init__(self, *parts: str | Path | Cell) -> None:
         self._parts = parts
-        self.told = "".join(map(_told, parts))
-        self.recorded = "".join(map(_recorded, parts))
+        self.told = "".join(
+            repr(part.value) if isinstance(part, Cell) else str(part) for part in parts
+        )
+        self.recorded = "".join(
+            "a value"
+            if isinstance(part, Cell)
+            else part.name
+            if isinstance(part, Path)
+            else part
+            for part in parts
+        )
 
     def renamed(self, path: Path, name: Path) -> "Notice":
         """Return the sentence with another name for a file."""
         return Notice(*(name if part == path else part for part in self._parts))
 
 
-def _told(part: str | Path | Cell) -> str:
-    return repr(part.value) if isinstance(part, Cell) else str(part)
-
-
-def _recorded(part: str | Path | Cell) -> str:
-    if isinstance(part, Cell):
-        return "a value"
-    return part.name if isinstance(part, Path) else part
-
-
 def of_training_rows(
-    model: Any, path: Path, table: Any, n_rows: int
+    model: object, path: Path, table: "TableFile", n_rows: int
 ) -> Iterator[Notice]:
     """Return what to say where a model is to be judged by the rows of its own fit.
 
@@ -249,21 +226,24 @@ def _sha256_of_the_fit(path: Path) -> str | None:
         return None
 
 
-def of_dependence(diagnosis: Any) -> list[str]:
-    """Return what rows were taken to belong to, or the question whether they do."""
+def of_dependence(diagnosis: "Diagnosis | None") -> list[str]:
+    """Return how the rows depend on each other, or the hint that they may."""
     if diagnosis is None:
         return []
     if diagnosis.dependence is not None:
-        return [str(diagnosis.dependence)]
-    return [in_options(diagnosis.asks)] if diagnosis.asks else []
+        return [diagnosis.dependence.finding.text("terminal")]
+    hint = diagnosis.dependence_hint
+    return [] if hint is None else [hint.text("terminal")]
 
 
 # -----------------------------------------------------------------------------
-# What is said to a person: tables by rich on a terminal, plain lines elsewhere.
+# Sentences and tables for the terminal.
 # -----------------------------------------------------------------------------
 
 
 _TERMINAL_WIDTH = 88
+# Where there is no terminal, a table is as wide as its cells.
+_LOG_WIDTH = 10_000
 # A message that quotes a name or a type from a file is cut here, at either end of it.
 _LONGEST_MESSAGE = 2_000
 
@@ -281,12 +261,14 @@ class Block:
 def one_line(text: object) -> str:
     """Return a message without line breaks and without runs of spaces.
 
+    What cannot be printed is shown as "?": names of columns come from files, and may
+    hold anything.
+
     Examples
     --------
-    >>> one_line("first\\n  second")
-    'first second'
+    >>> one_line("first\\n  second"), one_line("a\\x1b[2Jb")
+    ('first second', 'a?[2Jb')
     """
-    # A space that does not break stands before a percent sign, and stays there.
     words = " ".join(re.split(r"[^\S\u00a0]+", str(text).strip()))
     return "".join(c if c.isprintable() or c == "\u00a0" else "?" for c in words)
 
@@ -303,99 +285,44 @@ def one_short_line(text: object) -> str:
     return line if len(line) <= 2 * half else f"{line[:half]} ... {line[-half:]}"
 
 
-def harmless(block: Block) -> Block:
-    """Return the block with texts that cannot move the cursor.
-
-    Names of columns come from files and may hold anything.
-
-    Examples
-    --------
-    >>> harmless(Block("a\x1b[2Jb")).title
-    'a?[2Jb'
-    """
-    return Block(
-        one_line(block.title),
-        tuple(map(one_line, block.lines)),
-        tuple(map(one_line, block.header)),
-        tuple(tuple(map(one_line, row)) for row in block.rows),
-    )
-
-
 def show(blocks: Iterable[Block], stream: TextIO | None = None) -> None:
     """Write blocks to stderr, or to another stream."""
-    stream = sys.stderr if stream is None else stream
-    console = _console(stream)
-    for block in map(harmless, blocks):
-        if console is None:
-            print(plain(block), file=stream, flush=True)
-        else:
-            _show_rich(block, console)
-
-
-def plain(block: Block) -> str:
-    """Return a block as plain text.
-
-    Examples
-    --------
-    >>> print(plain(Block("Shift", ("None.",), ("column", "KS"), (("age", "0.1"),))))
-    Shift
-      None.
-      column  KS
-      age     0.1
-    """
-    block = harmless(block)
-    lines = [block.title, *(_wrapped(line) for line in block.lines)]
-    rows = [row for row in (block.header, *block.rows) if row]
-    if rows:
-        widths = [
-            max(len(cell) for cell in column) for column in zip(*rows, strict=True)
-        ]
-        for row in rows:
-            cells = (cell.ljust(w) for cell, w in zip(row, widths, strict=True))
-            lines.append(f"  {'  '.join(cells)}".rstrip())
-    # Lines are broken by now, and not every terminal knows such spaces.
-    return "\n".join(lines).replace("\u00a0", " ")
-
-
-def _wrapped(line: str) -> str:
-    # A path or a long name stays whole, to be copied.
-    return textwrap.fill(
-        line,
-        _TERMINAL_WIDTH,
-        initial_indent="  ",
-        subsequent_indent="  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
-def _console(stream: TextIO) -> Any:
-    if not stream.isatty():
-        return None
-    try:
-        from rich.console import Console
-    except ImportError:
-        return None
-    return Console(file=stream, highlight=False)
-
-
-def _show_rich(block: Block, console: Any) -> None:
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console.print(Text(block.title, style="bold"))
-    for line in block.lines:
-        console.print(Text(line), soft_wrap=False)
-    if block.rows:
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        for name in block.header:
-            table.add_column(Text(name, style="dim"))
-        for row in block.rows:
-            table.add_row(*(Text(cell) for cell in row))
-        console.print(table)
+    stream = sys.stderr if stream is None else stream
+    width = None if stream.isatty() else _LOG_WIDTH
+    console = Console(file=stream, highlight=False, width=width)
+    for block in blocks:
+        console.print(Text(one_line(block.title), style="bold"))
+        for line in block.lines:
+            # A path or a long name stays whole, to be copied.
+            filled = textwrap.fill(
+                one_line(line),
+                min(_TERMINAL_WIDTH, console.width),
+                initial_indent="  ",
+                subsequent_indent="  ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+            # Not every terminal knows a space that does not break.
+            console.print(Text(filled.replace("\u00a0", " ")), soft_wrap=True)
+        if block.rows:
+            table = Table(
+                box=None, show_header=bool(block.header), padding=(0, 0, 0, 2)
+            )
+            for name in block.header or [""] * len(block.rows[0]):
+                table.add_column(Text(one_line(name), style="dim"))
+            for row in block.rows:
+                table.add_row(
+                    *(Text(one_line(cell).replace("\u00a0", " ")) for cell in row)
+                )
+            console.print(table)
+    stream.flush()
 
 
-def cells(*values: Any) -> tuple[str, ...]:
+def cells(*values: object) -> tuple[str, ...]:
     """Return the cells of a row: numbers in three figures, nothing for None.
 
     Examples
@@ -403,19 +330,18 @@ def cells(*values: Any) -> tuple[str, ...]:
     >>> cells("age", 0.12345, None)
     ('age', '0.123', '')
     """
-    return tuple(_cell(value) for value in values)
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return f"{value:.3g}"
-    return str(value)
+    return tuple(
+        ""
+        if value is None
+        else f"{value:.3g}"
+        if isinstance(value, float)
+        else f"{value}"
+        for value in values
+    )
 
 
 # -----------------------------------------------------------------------------
-# What is being done, and for how long: bars on a terminal, lines elsewhere.
+# Progress: a bar on a terminal, lines elsewhere.
 # -----------------------------------------------------------------------------
 
 
@@ -446,28 +372,46 @@ class Steps:
         self._quiet = quiet
         self._step: str | None = None
         self._since = self._cpu_since = 0.0
-        self._said: dict[str, str] = {}
-        self._bar, self._task = self._rich(len(plan))
-        # A bar has a clock of its own.
-        is_mute = quiet or self._bar is not None
-        self.teller = Teller(self._say_unless(is_mute), says_begin=False)
+        self._notices: dict[str, str] = {}
+        self._bar = None
+        if not quiet and self._stream.isatty():
+            from rich.console import Console
+            from rich.progress import (
+                BarColumn,
+                MofNCompleteColumn,
+                Progress,
+                TextColumn,
+                TimeElapsedColumn,
+            )
 
-    def begin(self, what: str) -> None:
+            self._bar = Progress(
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                console=Console(file=self._stream),
+                transient=True,
+            )
+            self._task = self._bar.add_task("", total=len(plan))
+            self._bar.start()
+        # A bar has a clock of its own.
+        self.teller = Teller(self._say_busy, says_begin=False)
+
+    def begin(self, step: str) -> None:
         """End the step before and begin another."""
         self.end()
-        self._step, self._since = what, time.perf_counter()
+        self._step, self._since = step, time.perf_counter()
         self._cpu_since = time.process_time()
-        self.teller.begin(for_a_person(what))
+        self.teller.begin(step)
         if self._bar is not None:
-            said = for_a_person(what)
-            self._bar.update(self._task, description=said, refresh=True)
+            self._bar.update(self._task, description=step, refresh=True)
 
     def advance(self, done: int, total: int) -> None:
         """Show how many parts of the step are over."""
         self.teller.advance(done, total)
         if self._bar is not None and self._step is not None:
-            said = f"{for_a_person(self._step)}, {done} of {total}"
-            self._bar.update(self._task, description=said, refresh=True)
+            text = f"{self._step}, {done} of {total}"
+            self._bar.update(self._task, description=text, refresh=True)
 
     def end(self) -> None:
         """End the step that is going on, if one is."""
@@ -480,33 +424,23 @@ class Steps:
         self.cpu_seconds[self._step] = self.cpu_seconds.get(self._step, 0.0) + used
         if self._bar is not None:
             self._bar.advance(self._task)
-        elif not self._quiet:
-            said = f"{for_a_person(self._step)}: {passed:.1f} s"
-            print(said, file=self._stream, flush=True)
+        else:
+            self._print(f"{self._step}: {passed:.1f} s")
         self._step = None
 
     def notice(self, notice: str | Notice) -> None:
         """Say something that the user should know, once."""
-        is_ours = isinstance(notice, str)
         if isinstance(notice, str):
             notice = Notice(notice)
         text = one_line(notice.told)
-        if text in self._said:
-            return
-        self._said[text] = one_line(notice.recorded)
-        if self._quiet:
-            return
-        said = f"note: {for_a_person(text) if is_ours else text}"
-        said = said.replace(NARROW, " ")
-        if self._bar is not None:
-            self._bar.console.print(said, markup=False, highlight=False)
-        else:
-            print(said, file=self._stream, flush=True)
+        if text not in self._notices:
+            self._notices[text] = one_line(notice.recorded)
+            self._print(f"note: {text}".replace("\u00a0", " "))
 
     @property
     def notices(self) -> tuple[str, ...]:
         """What was said, as it is recorded: without paths and values of tables."""
-        return tuple(dict.fromkeys(self._said.values()))
+        return tuple(dict.fromkeys(self._notices.values()))
 
     def stop(self) -> None:
         """Take the bar away."""
@@ -515,38 +449,15 @@ class Steps:
             self._bar.stop()
             self._bar = None
 
-    def _say_unless(self, is_mute: bool) -> Callable[[str], None]:
-        def say(line: str) -> None:
-            if not is_mute:
-                print(f"... {line}", file=self._stream, flush=True)
+    def _print(self, line: str) -> None:
+        if self._bar is not None:
+            self._bar.console.print(line, markup=False, highlight=False)
+        elif not self._quiet:
+            print(line, file=self._stream, flush=True)
 
-        return say
-
-    def _rich(self, total: int) -> tuple[Any, Any]:
-        if self._quiet or not self._stream.isatty():
-            return None, None
-        try:
-            from rich.console import Console
-            from rich.progress import (
-                BarColumn,
-                MofNCompleteColumn,
-                TextColumn,
-                TimeElapsedColumn,
-            )
-            from rich.progress import Progress as Bar
-        except ImportError:
-            return None, None
-        bar = Bar(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=Console(file=self._stream),
-            transient=True,
-        )
-        task = bar.add_task("", total=total)
-        bar.start()
-        return bar, task
+    def _say_busy(self, line: str) -> None:
+        if self._bar is None:
+            self._print(f"... {line}")
 
 
 @contextmanager
@@ -566,8 +477,8 @@ def followed(plan: Sequence[str], *, quiet: bool = False) -> Iterator[Steps]:
             # What numpy and scikit-learn say to programmers means nothing here.
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = lambda message, *_, **__: steps.notice(
-                _noticed(message)
+            warnings.showwarning = lambda warning, *_, **__: steps.notice(
+                warning_text(warning)
             )
             yield steps
     finally:
@@ -575,11 +486,9 @@ def followed(plan: Sequence[str], *, quiet: bool = False) -> Iterator[Steps]:
         steps.stop()
 
 
-def _noticed(warning: Warning | str) -> str | Notice:
-    """Return a warning as a notice; to others the target is what is predicted."""
-    from sklearn.exceptions import ConvergenceWarning
-
-    from counterpoise.errors import CounterpoiseWarning
-
-    is_ours = isinstance(warning, CounterpoiseWarning | ConvergenceWarning)
-    return in_options(str(warning)) if is_ours else Notice(str(warning))
+def warning_text(warning: Warning | str) -> str:
+    """Return the text of a warning; that of a finding as the command line has it."""
+    text = warning.args[0] if isinstance(warning, Warning) and warning.args else warning
+    if isinstance(text, FindingText):
+        return text.finding.text("terminal")
+    return str(text)

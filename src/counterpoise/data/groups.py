@@ -12,6 +12,7 @@ from counterpoise.data.samples import RowUnits, SamplesAsRead
 from counterpoise.data.table import CATEGORIES, TableColumn
 from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.messages import HINT, Finding
 
 # -----------------------------------------------------------------------------
 # How well scores tell two samples apart where rows belong together.
@@ -157,15 +158,9 @@ ALIKE, ALIKE_LEVEL, ROWS_SEEN, FEWEST_ROWS = 0.3, 0.001, 5_000, 50
 # target rows with a value that the source has, below which values are names of groups.
 FEWEST_VALUES, REPEATS, SHARED = 10, 3.0, 0.1
 
-_ASK = (
-    "If rows belong to groups or follow each other in time, say so (groups= or time=; "
-    "--groups or --time): till then every row counts for itself, and differences "
-    "between groups or times may pass for a shift."
-)
 
-
-def asked_of(samples: SamplesAsRead, names: list[str]) -> str:
-    r"""Return a question to the user where rows look dependent; else nothing.
+def asked_of(samples: SamplesAsRead, names: list[str]) -> Finding | None:
+    r"""Return a hint where rows look dependent; else None.
 
     Neighbours are alike: in one of the samples, of at least 50 rows, the rank
     correlation r of a column's successive values, in the order in which the rows came,
@@ -188,23 +183,19 @@ def asked_of(samples: SamplesAsRead, names: list[str]) -> str:
         Of the columns of the matrices.
     """
     if samples.is_sparse:
-        return ""
+        return None
+    say = Finding("say_dependence", HINT)
     for sample, rows in (("source", samples.source), ("target", samples.target)):
         r, column = alike_neighbors(rows[:ROWS_SEEN])
         if column >= 0:
-            return (
-                f"Rows look dependent: neighbours in the {sample} are alike (rank "
-                f"correlation {r:.2f} of successive values of '{names[column]}'). "
-                f"{_ASK}"
-            )
+            values = {"sample": sample, "correlation": r, "column": names[column]}
+            return Finding("dependent_neighbors", HINT, {**values, "say": say})
     if samples.tables is not None:
         for x, t in zip(*(table.columns for table in samples.tables), strict=True):
             if names_groups(_values(x), _values(t)):
-                return (
-                    f"Rows look dependent: values of '{x.name}' come several times in "
-                    f"one sample and hardly in both, as names of groups do. {_ASK}"
-                )
-    return ""
+                values = {"column": x.name, "say": say}
+                return Finding("dependent_groups", HINT, values)
+    return None
 
 
 def alike_neighbors(X: Array) -> tuple[float, int]:

@@ -15,6 +15,7 @@ from counterpoise.data.labels_and_weights import as_counts
 from counterpoise.data.parameters import check_number
 from counterpoise.errors import InvalidInputError, warn_user
 from counterpoise.linalg.arrays import Array, Indices, row_keys
+from counterpoise.messages import WARNING, Finding, FindingText
 
 Rows: TypeAlias = Indices | NDArray[np.bool_] | slice
 
@@ -464,9 +465,8 @@ def scale_of_moments(
         listed = [names[k] if names else f"column {k}" for k in some[:10]]
         if some.size > 10:
             listed.append(f"and {some.size - 10} more")
-        warn_user(
-            f"hardly varies in the source but does in the target: {', '.join(listed)}"
-        )
+        values = {"columns": listed}
+        warn_user(FindingText(Finding("flat_in_source", WARNING, values)))
     return scale
 
 

@@ -898,14 +898,14 @@ def new_alerts(
                 "e_value": float(np.exp(min(log_e[kind], 700.0))),
                 "needed": 1.0 / level,
             }
-        told = advice(
+        finding = advice(
             kind,
             inputs_changed=state.has_alert(INPUTS),
             estimate_rose=found.rose or state.rose,
             covered=found.covered,
         )
         names = ((won or moved) if kind == INPUTS else (moved or won)) or found.odd
-        alert = Alert(kind, chunk.time, since[kind], evidence, names, told, level)
+        alert = Alert(kind, chunk.time, since[kind], evidence, names, finding, level)
         state.alerts.append(alert)
         raised.append(alert)
     return tuple(raised)

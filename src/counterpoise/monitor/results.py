@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from counterpoise.messages import INFO, PROBLEM, WARNING, Finding
 from counterpoise.shift.support import NO_OVERLAP_ABOVE, UNCOVERED_ABOVE
 
 # -----------------------------------------------------------------------------
@@ -34,8 +35,9 @@ class Alert:
         end of the corrected interval of the rise, and "tolerance".
     columns : tuple of str
         Which columns moved, the most telling first.
-    advice : str
-        What to do, beginning with "nothing", "adapt again", "label rows" or "stop".
+    finding : Finding
+        What to do; its text, `advice`, begins with "nothing", "adapt again", "label
+        rows" or "stop".
     level : float
         The probability of a false alarm of this kind over all looks is at most this.
     """
@@ -45,19 +47,31 @@ class Alert:
     since: Any
     evidence: Mapping[str, float]
     columns: tuple[str, ...]
-    advice: str
+    finding: Finding
     level: float
 
+    @property
+    def advice(self) -> str:
+        """What to do, in words."""
+        return str(self.finding)
+
     def __str__(self) -> str:
-        told = f"{self.kind} at {self.time}, since about {self.since}: {self.advice}"
-        return f"{told} ({', '.join(self.columns)})" if self.columns else told
+        return self.text()
+
+    def text(self, surface: str = "python") -> str:
+        """Return the alert in one line, in the words of a surface."""
+        advice = self.finding.text(surface)
+        line = f"{self.kind} at {self.time}, since about {self.since}: {advice}"
+        return f"{line} ({', '.join(self.columns)})" if self.columns else line
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and words."""
         return {
-            **asdict(self),
+            **vars(self),
             "evidence": dict(self.evidence),
             "columns": list(self.columns),
+            "advice": self.advice,
+            "finding": self.finding.to_dict(),
         }
 
 
@@ -130,13 +144,10 @@ class ChunkResult:
 # -----------------------------------------------------------------------------
 
 
-_NOTHING, _ADAPT, _LABEL, _STOP = "nothing", "adapt again", "label rows", "stop"
-
-
 def advice(
     kind: str, *, inputs_changed: bool, estimate_rose: bool, covered: float | None
-) -> str:
-    """Return what to do, beginning with one of four words.
+) -> Finding:
+    """Return what to do, in a text that begins with one of four words.
 
     ==============  ==================================================================
     stop            more than half of the chunk lies where the reference has no rows
@@ -158,35 +169,15 @@ def advice(
         Share of the chunk that lies where the reference has rows.
     """
     covered = 1.0 if covered is None else covered
-    uncovered_fraction = 1.0 - covered
+    values = {"uncovered": 1.0 - covered}
     if covered < 1.0 - NO_OVERLAP_ABOVE:
-        return (
-            f"{_STOP}: {uncovered_fraction:.0%} of the rows lie where the reference "
-            f"has none; the "
-            "model has not learned what they are"
-        )
+        return Finding("stop_uncovered", PROBLEM, values)
     if covered < 1.0 - UNCOVERED_ABOVE:
-        return (
-            f"{_LABEL}: {uncovered_fraction:.0%} of the rows lie where the reference "
-            f"has hardly any; "
-            "select_rows_to_label says which to label before adapting again"
-        )
+        return Finding("label_uncovered", WARNING, values)
     if kind == INPUTS:
-        if estimate_rose:
-            return f"{_ADAPT}: the inputs have changed and the estimated risk has risen"
-        return (
-            f"{_NOTHING}: the inputs have changed, and the estimated risk has not; "
-            "look at the columns"
-        )
-    if kind == ESTIMATE:
-        return (
-            f"{_ADAPT}: the estimate has risen with the inputs; labels of rows drawn "
-            "by chance would tell whether it is right"
-        )
-    if inputs_changed:
-        return f"{_ADAPT}: the inputs have changed, and the risk has risen with them"
-    return (
-        f"{_LABEL}: the risk has risen without a change of the inputs, so that "
-        "p(y | x) has changed; weights do not mend that, a fit to newly labelled rows "
-        "does"
-    )
+        code = "adapt_inputs" if estimate_rose else "nothing_inputs"
+    elif kind == ESTIMATE:
+        code = "adapt_estimate"
+    else:
+        code = "adapt_risk" if inputs_changed else "label_risk"
+    return Finding(code, INFO if code == "nothing_inputs" else WARNING)

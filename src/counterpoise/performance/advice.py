@@ -9,6 +9,7 @@ from scipy import stats
 
 from counterpoise.data.columns import weighted_quantile
 from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.messages import HINT, INFO, Finding
 from counterpoise.performance.estimators import Estimate, has_ends
 from counterpoise.performance.intervals import (
     effective_rows,
@@ -436,7 +437,7 @@ class LabelsWanted:
         the target rows themselves are too few.
     n_target : int
         Target rows that there are.
-    words : str
+    finding : Finding
     width_of_all : float or None
         The width that labels of all these rows are expected to leave, as a share of the
         score; None where fewer would do, or nothing can be told.
@@ -446,12 +447,12 @@ class LabelsWanted:
     width: float
     n_labels: int | None
     n_target: int
-    words: str
+    finding: Finding
     width_of_all: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and words."""
-        return asdict(self)
+        return {**vars(self), "finding": self.finding.to_dict()}
 
 
 def labels_wanted(
@@ -488,9 +489,10 @@ def labels_wanted(
         return None
     width = (best.high - best.low) / abs(best.value)
     m = len(judge.rows.answers_target.rows)
+    values: dict[str, object] = {"precision": precision, "width": width, "n_target": m}
     if width <= precision:
-        words = f"the interval is {width:.0%} as wide as the score: narrow enough"
-        return LabelsWanted(precision, width, 0, m, words)
+        enough = Finding("narrow_enough", INFO, values)
+        return LabelsWanted(precision, width, 0, m, enough)
     n_known = 0 if judge.rows.labelled is None else len(judge.rows.labelled[1])
     half_width = _half_width(judge, model, found)
 
@@ -503,24 +505,19 @@ def labels_wanted(
         return width_within(best.value, half_width(k), root=judge.metric.root)
 
     k = smallest(lambda k: width_of(k) <= precision)
-    if k is None:
-        words = (
-            f"no number of labels makes the interval {precision:.0%} as wide as the "
-            f"score: the {m} target rows vary too much by themselves"
-        )
-    else:
-        words = (
-            f"about {k} labelled target rows, drawn by chance, would make the interval "
-            f"{precision:.0%} as wide as the score (now {width:.0%})"
-        )
-        if k > m:
-            words += f", more than the {m} that there are"
     of_all = None
     if np.isfinite(width_of(m)) and (k is None or k > m):
         of_all = width_of(m)
-        if of_all < width:
-            words += f"; labels of all of them would leave it {of_all:.0%} as wide"
-    return LabelsWanted(precision, width, k, m, words, of_all)
+    more = k is not None and k > m
+    values |= {
+        "n_labels": k,
+        "more": Finding("more_than_available", INFO, {"n_target": m}) if more else "",
+        "of_all": "",
+    }
+    if of_all is not None and of_all < width:
+        values["of_all"] = Finding("width_of_all", INFO, {"width_of_all": of_all})
+    code = "labels_not_enough" if k is None else "labels_wanted"
+    return LabelsWanted(precision, width, k, m, Finding(code, HINT, values), of_all)
 
 
 def width_within(value: float, half: float, *, root: bool = False) -> float:

@@ -11,6 +11,7 @@ from counterpoise.data.arrays import Matrix
 from counterpoise.data.columns import FEWEST_ROWS_TOLD, Parts, weighted_quantile
 from counterpoise.errors import InvalidTypeError, held_back
 from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.messages import Finding
 from counterpoise.performance.intervals import (
     Interval,
     combined,
@@ -343,19 +344,7 @@ REACH_WHERE_KEPT, REACH_WHERE_LOST = 1.1, 0.25
 # How much of the estimates' difference from one another is an error of each.
 OF_DIFFERENCE = 0.5
 
-BOTH = "labelled and source"
-UNCHANGED = "p(y | x) is the same in both samples"
-ASSUMPTIONS = {
-    "source": "the target is distributed like the source",
-    "weighted": f"{UNCHANGED}, and the weights are the ratio of the densities",
-    "direct": f"{UNCHANGED}, and the model of the loss is right where the target lies",
-    "doubly_robust": f"{UNCHANGED}, and the weights or the model of the loss are right",
-    "confidence": f"{UNCHANGED}, and rows with equal probabilities of the model have "
-    "labels alike",
-    "labelled": "the labelled target rows are drawn from the target by chance",
-    BOTH: "the labelled target rows are drawn from the target by chance, and, what "
-    f"they do not contradict, {UNCHANGED}",
-}
+BOTH = "labelled_and_source"
 
 
 @dataclass(frozen=True)
@@ -365,13 +354,13 @@ class Estimate:
     Attributes
     ----------
     value, low, high : float
-    assumption : str
+    assumption : Finding
     """
 
     value: float
     low: float
     high: float
-    assumption: str
+    assumption: Finding
 
     def __str__(self) -> str:
         return f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g})"
@@ -382,7 +371,7 @@ class Estimate:
             "value": self.value,
             "low": self.low,
             "high": self.high,
-            "assumption": self.assumption,
+            "assumption": self.assumption.to_dict(),
         }
 
 
@@ -605,7 +594,7 @@ def as_estimate(metric: Metric, name: str, found: Interval) -> Estimate:
             *(metric.of_mean(x) for x in (found.value, found.low, found.high))
         )
     found = found.within(metric.lowest, metric.highest)
-    return Estimate(found.value, found.low, found.high, ASSUMPTIONS[name])
+    return Estimate(found.value, found.low, found.high, Finding(f"assumes_{name}"))
 
 
 def has_ends(metric: Metric) -> bool:

@@ -11,8 +11,8 @@ from scipy import sparse, stats
 
 from counterpoise.data.arrays import Matrix
 from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.messages import INFO, WARNING, Finding
 from counterpoise.performance.estimators import (
-    ASSUMPTIONS,
     BOTH,
     Estimate,
     Evidence,
@@ -127,7 +127,7 @@ class LabelCheck:
         How often chance does more than what is seen, of the loss and along all
         `directions` together (`combined_p_value`).
     n_labelled : int
-    words : str
+    finding : Finding
     directions : tuple of Direction
         What was looked at, the loss and what predictions leave of the labels: see
         `residual_directions`.
@@ -138,7 +138,7 @@ class LabelCheck:
     statistic: float | None
     p_value: float
     n_labelled: int
-    words: str
+    finding: Finding
     directions: tuple[Direction, ...] = ()
 
     @property
@@ -205,7 +205,7 @@ class MetricPerformance:
         if self.baseline is not None:
             lines.append(f"  {'guessing':<14} {self.baseline}")
         if self.check is not None:
-            lines.append(f"  {self.check.words}")
+            lines.append(f"  {self.check.finding}")
         return "\n".join(lines)
 
     def _heading(self) -> str:
@@ -221,7 +221,7 @@ class MetricPerformance:
             label = kind.replace("_", " ")
             if one is not None:
                 interval = f"{one.low:.4g} to {one.high:.4g}"
-                yield label, [f"{one.value:.4g}", interval, one.assumption]
+                yield label, [f"{one.value:.4g}", interval, str(one.assumption)]
             elif kind in self.reasons:
                 yield label, [self.reasons[kind]]
 
@@ -349,7 +349,7 @@ class Performance(_SeveralMetrics):
     def __str__(self) -> str:
         parts = [self.statement, *map(str, self.metrics.values())]
         if self.labels is not None:
-            parts.append(self.labels.words)
+            parts.append(str(self.labels.finding))
         if self.covered is not None and self.covered.share < 1.0:
             parts.append(f"The covered {self.covered.share:.1%} of the target:")
             parts += map(str, self.covered.metrics.values())
@@ -378,7 +378,7 @@ def _table(found: MetricPerformance) -> str:
         f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
         for row in rows
     ]
-    check = "" if found.check is None else f"<p>{escape(found.check.words)}</p>"
+    check = "" if found.check is None else f"<p>{escape(str(found.check.finding))}</p>"
     return f"<table>{''.join(lines)}</table>{check}"
 
 
@@ -448,30 +448,27 @@ def check_of(
     """Return what all directions say together, and what the loss says of the cost."""
     p_value = combined_p_value([one.p_value for one in directions])
     strongest = min(directions, key=lambda one: one.p_value)
-    words = f"{n_labelled} labelled target rows and what the source says of them: "
+    parts: dict[str, object] = {"loss": ""}
     if loss is not None:
-        words += (
-            f"the loss differs by {loss.difference:+.3g} (standard error "
-            f"{loss.error:.2g}); "
-        )
-    words += (
-        f"of {len(directions)} directions the labels differ most {strongest} "
-        f"({strongest.difference:+.3g}, standard error {strongest.error:.2g}), "
-        f"p = {p_value:.2g} over all"
-    )
-    verdict = (
-        "p(y | x) has changed, or the target is not where the source is: go by the "
-        "labelled rows"
-        if is_surprise(p_value)
-        else "no change of p(y | x) is seen"
-    )
+        size = {"difference": loss.difference, "error": loss.error}
+        parts["loss"] = Finding("label_check_loss", INFO, size)
+    contradicts = is_surprise(p_value)
+    parts |= {
+        "n_labelled": n_labelled,
+        "n_directions": len(directions),
+        "strongest": str(strongest),
+        "difference": strongest.difference,
+        "error": strongest.error,
+        "p_value": p_value,
+        "conclusion": Finding("labels_contradict" if contradicts else "labels_agree"),
+    }
     return LabelCheck(
         None if loss is None else loss.difference,
         None if loss is None else loss.error,
         None if loss is None else loss.statistic,
         p_value,
         n_labelled,
-        f"{words}: {verdict}",
+        Finding("label_check", WARNING if contradicts else INFO, parts),
         directions,
     )
 
@@ -827,7 +824,7 @@ def _together(
     found = combined(sharp, honest, level)
     low, high = max(found.low, min(sharp.low, honest.low)), found.high
     high = min(high, max(sharp.high, honest.high))
-    return Estimate(found.value, low, high, ASSUMPTIONS[BOTH])
+    return Estimate(found.value, low, high, Finding(f"assumes_{BOTH}"))
 
 
 def _numbered(groups: Indices | None, rows: Indices) -> Indices | None:

@@ -4,21 +4,22 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from counterpoise.report.figures.canvas import DataTable, TitledTable
+from counterpoise.messages.numbers import metric_name, readable
 from counterpoise.report.formatting import (
     Cell,
     Name,
+    Show,
     ShownNumber,
+    Table,
     count,
     figures,
-    readable,
+    optional,
     sentence,
     share,
 )
 from counterpoise.report.page import TEXT_WIDTH, environment, plain_text, text_table
-from counterpoise.report.report import Record, metric_in_words
+from counterpoise.report.report import Record
 from counterpoise.report.verdict import Verdict, verdict_of
 
 # Columns that are listed, those whose shift has changed most.
@@ -54,7 +55,7 @@ class Comparison:
     names : tuple of str
         What the records are called.
     verdicts : tuple of Verdict
-    tables : tuple of TitledTable
+    tables : tuple of Table
     html : str
         The whole page.
     warnings : tuple of str
@@ -63,7 +64,7 @@ class Comparison:
 
     names: tuple[str, str]
     verdicts: tuple[Verdict, Verdict]
-    tables: tuple[TitledTable, ...] = field(repr=False)
+    tables: tuple[Table, ...] = field(repr=False)
     html: str = field(repr=False)
     warnings: tuple[str, ...] = ()
 
@@ -84,7 +85,7 @@ class Comparison:
         for table in self.tables:
             yield ""
             yield table.title
-            yield from text_table(table.data, _COMPARED_CELL)
+            yield from text_table(table, _COMPARED_CELL)
 
 
 def compare(
@@ -162,114 +163,99 @@ def other_data(first: Record, second: Record) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _numbers(
-    first: Record, second: Record, names: tuple[str, str]
-) -> TitledTable | None:
+def _numbers(first: Record, second: Record, names: tuple[str, str]) -> Table | None:
     rows: list[tuple[Cell, ...]] = []
     for paths, show in (
         (_COUNTS_OF, count),
         (_SHARES_OF, share),
         (_FIGURES_OF, figures),
     ):
-        for path, told in paths.items():
+        for path, label in paths.items():
             a, b = first.at(path), second.at(path)
-            if a is None and b is None:
-                continue
-            rows.append((told, *_pair(a, b, show)))
+            if a is not None or b is not None:
+                rows.append((label, *_pair(a, b, show)))
     if not rows:
         return None
-    return TitledTable(
-        "numbers",
-        "The numbers that matter",
-        (),
-        DataTable(_header("number", names), tuple(rows)),
+    return Table(
+        _header("number", names),
+        rows,
+        name="numbers",
+        title="The numbers that matter",
         wide=True,
     )
 
 
-def _scores(
-    first: Record, second: Record, names: tuple[str, str]
-) -> TitledTable | None:
-    metrics = [record.at("performance.metrics", {}) for record in (first, second)]
+def _scores(first: Record, second: Record, names: tuple[str, str]) -> Table | None:
+    pair = first, second
+    metrics = [record.at("performance.metrics", {}) for record in pair]
     rows: list[tuple[Cell, ...]] = []
     for metric in dict.fromkeys([*metrics[0], *metrics[1]]):
-        words = metric_in_words(metric).name
-        for kind, told in (("source", "training data"), ("value", "new data")):
-            a, b = (
-                _as_reported(record, one.get(metric) or {}, metric, kind)
-                for record, one in zip((first, second), metrics, strict=True)
-            )
+        for kind, where in (("source", "training data"), ("value", "new data")):
+            a, b = (_score_of(record, metric, kind) for record in pair)
             if a is not None or b is not None:
-                rows.append((Name(f"{words}, {told}"), *_pair(a, b, figures)))
+                label = Name(f"{metric_name(metric).name}, {where}")
+                rows.append((label, *_pair(a, b, figures)))
     if not rows:
         return None
-    return TitledTable(
-        "scores",
-        "How good the model is",
-        sentence("Measured on training data, and estimated for the new data."),
-        DataTable(_header("score", names), tuple(rows)),
+    return Table(
+        _header("score", names),
+        rows,
+        name="scores",
+        title="How good the model is",
+        about=sentence("Measured on training data, and estimated for the new data."),
         wide=True,
     )
 
 
-def _as_reported(
-    record: Record, found: dict[str, Any], metric: str, kind: str
-) -> float | None:
+def _score_of(record: Record, metric: str, kind: str) -> float | None:
     """Return the number that the record's own report leads with.
 
     Of a metric that does not lead, the doubly robust estimate.
     """
+    value: float | None
     if record.at("headline.metric") == metric:
-        value: float | None = record.at(f"headline.{kind}")
-        return value
-    part = found.get("source" if kind == "source" else "doubly_robust") or {}
-    of_metric: float | None = part.get("value")
-    return of_metric
+        value = record.at(f"headline.{kind}")
+    else:
+        estimates = record.at("performance.metrics", {}).get(metric) or {}
+        which = "source" if kind == "source" else "doubly_robust"
+        value = (estimates.get(which) or {}).get("value")
+    return value
 
 
-def _columns(
-    first: Record, second: Record, names: tuple[str, str]
-) -> TitledTable | None:
-    effects = [
+def _columns(first: Record, second: Record, names: tuple[str, str]) -> Table | None:
+    before, after = (
         {one["name"]: one.get("effect") for one in record.at("shift.features", [])}
         for record in (first, second)
-    ]
-    if not effects[0] or not effects[1]:
+    )
+    if not before or not after:
         return None
-    every = list(dict.fromkeys([*effects[0], *effects[1]]))
-    every.sort(
-        key=lambda name: (
-            -abs((effects[1].get(name) or 0.0) - (effects[0].get(name) or 0.0))
-        )
+    every = sorted(
+        dict.fromkeys([*before, *after]),
+        key=lambda name: -abs((after.get(name) or 0.0) - (before.get(name) or 0.0)),
     )
-    rows = tuple(
-        (Name(name), *_pair(effects[0].get(name), effects[1].get(name), figures))
+    rows = [
+        (Name(name), *_pair(before.get(name), after.get(name), figures))
         for name in every[:_COLUMNS_COMPARED]
-    )
-    note = ""
-    if len(every) > _COLUMNS_COMPARED:
-        note = (
-            f"The {_COLUMNS_COMPARED} columns of {len(every):,} that have changed most."
-        )
-    return TitledTable(
-        "columns",
-        "Column by column",
-        sentence("How far each column has moved, in standard deviations."),
-        DataTable(_header("column", names), rows, note),
+    ]
+    note = f"The {_COLUMNS_COMPARED} columns of {len(every):,} that have changed most."
+    return Table(
+        _header("column", names),
+        rows,
+        note if len(every) > _COLUMNS_COMPARED else "",
+        name="columns",
+        title="Column by column",
+        about=sentence("How far each column has moved, in standard deviations."),
         wide=True,
     )
 
 
-def _pair(a: float | None, b: float | None, show: object) -> tuple[Cell, ...]:
-    assert callable(show)
-    cells: list[Cell] = [None if value is None else show(value) for value in (a, b)]
+def _pair(a: float | None, b: float | None, show: Show) -> tuple[Cell, ...]:
+    """Return two numbers and their difference as cells."""
     if a is None or b is None:
-        return (*cells, None)
+        return optional(a, show), optional(b, show), None
     change = b - a
-    shown = show(abs(change))
-    assert isinstance(shown, ShownNumber)
     sign = "+" if change > 0 else "-" if change < 0 else ""
-    return (*cells, ShownNumber(change, f"{sign}{shown.text}"))
+    return show(a), show(b), ShownNumber(change, f"{sign}{show(abs(change))}")
 
 
 def _header(first: str, names: tuple[str, str]) -> tuple[str, ...]:

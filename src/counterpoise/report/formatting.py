@@ -1,61 +1,33 @@
-"""Numbers, names and sentences as text."""
+"""Sentences with numbers and names in them, tables and drawings with their words."""
 
 import datetime
 import re
+import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from counterpoise.data.columns import CATEGORY, MISSING, RANGE, VALUE
 from counterpoise.data.table import DATES, ZONED_DATES
-from counterpoise.shift.diagnosis_text import percentage, printable
+from counterpoise.messages.numbers import LONGEST_NAME, NARROW, percentage, readable
+
+if TYPE_CHECKING:
+    from counterpoise.report.report import Record
 
 # -----------------------------------------------------------------------------
-# Sentences with numbers and names in them, for the page and for text alike.
+# The parts of a sentence.
 # -----------------------------------------------------------------------------
 
 
-# Longer names are cut, on the page and in pictures.
-LONGEST_NAME, LONGEST_LABEL, LONGEST_PROSE = 60, 22, 400
+LONGEST_PROSE = 400
 # A line to be typed is of use only as a whole.
 LONGEST_COMMAND = 4_000
 # Figures of a number, and at most where two would else look alike.
 _FIGURES, _MOST_FIGURES = 3, 6
-# A number and its sign stay on one line.
-NARROW = "\N{NO-BREAK SPACE}"
-# And so do the parts of a date.
+# The parts of a date stay on one line.
 HYPHEN = "\N{NON-BREAKING HYPHEN}"
-# Records and the API speak of source and target; a person's screen of training and new
-# data, which are plural.
-_OF_THE_SCREEN = {"source": "training", "target": "new"}
-_PLURAL = {
-    "is": "are",
-    "was": "were",
-    "has": "have",
-    "does": "do",
-    "lies": "lie",
-    "says": "say",
-    "covers": "cover",
-    "reaches": "reach",
-    "seems": "seem",
-}
-_BOTH_ROWS = re.compile(r"(\d+) source and (\d+) target rows")
-_ROWS = re.compile(r"\b(source|target)(?= rows?\b)", re.IGNORECASE)
-_SAMPLE = re.compile(
-    r"(?P<of>(?<![\d%}] )\bof )?\b(?P<the>[Tt]he) (?P<which>source|target)\b"
-    rf"(?: (?P<verb>{'|'.join(_PLURAL)})\b)?"
-)
-# What is quoted is somebody's own name; an apostrophe in a word is no quote.
-_QUOTED = re.compile(r"((?<!\w)'.*?'(?!\w)|(?<!\w)\".*?\"(?!\w))")
 _PERCENT = re.compile(r"(?<=\d) ?(?=%)")
-_TINY_CHANCE = re.compile(r"\bp = \d(?:\.\d+)?e-(?:0[5-9]|[1-9]\d+)")
-# What a person need not know of conditional laws.
-_OF_LABELS = (
-    ("p(y | x) is the same in both samples", "rows alike still have the same labels"),
-    ("change of p(y | x)", "change in the labels of rows alike"),
-    ("p(y | x) has changed", "rows alike have other labels now"),
-)
 
 
 @dataclass(frozen=True)
@@ -65,11 +37,11 @@ class ShownNumber:
     value: float
     text: str
     path: str = ""
-    exact: str = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        # In the fewest digits that give the value back.
-        object.__setattr__(self, "exact", repr(self.value))
+    @property
+    def exact(self) -> str:
+        """The fewest digits that give the value back."""
+        return repr(self.value)
 
     def __str__(self) -> str:
         return self.text
@@ -84,10 +56,11 @@ class Name:
 
     text: str
     longest: int = LONGEST_NAME
-    shown: str = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "shown", readable(self.text, self.longest))
+    @property
+    def shown(self) -> str:
+        """The name as it can be printed."""
+        return readable(self.text, self.longest)
 
     def __str__(self) -> str:
         return self.shown
@@ -131,110 +104,51 @@ Cell = Part | None
 Show = Callable[[float], ShownNumber]
 
 
-def sentence(template: str, *parts: Any) -> Sentence:
-    """Return a sentence, its gaps ``{}`` filled with numbers, names or sentences.
+def sentence(
+    template: str, record: "Record | None" = None, /, **parts: Part | Sentence
+) -> Sentence:
+    """Return a sentence, its fields filled with parts or with numbers of a record.
+
+    A field is the name of a part, or the path of a number with the way to show it:
+    "share", "count", "brief", "two" or "four" figures, three by default.
 
     Examples
     --------
-    >>> told(sentence("{} is {}", Name("a"), ShownNumber(0.5, "50 %")))
-    'a is 50 %'
+    >>> to_text(sentence("{a} is {b}", a=Name("x"), b=ShownNumber(0.5, "50 %")))
+    'x is 50 %'
+    >>> from counterpoise.report import Record
+    >>> record = Record.from_dict({"shift": {"auc": 0.75, "n_source": 1234}})
+    >>> to_text(sentence("{shift.auc} of {shift.n_source:count} rows", record))
+    '0.750 of 1,234 rows'
     """
-    pieces = _PERCENT.sub(NARROW, template).split("{}")
-    found: list[Part] = [pieces[0]]
-    for part, piece in zip(parts, pieces[1:], strict=True):
-        found += part if isinstance(part, tuple) else [part]
-        found.append(piece)
-    return tuple(part for part in found if part != "")
+    pieces: list[Part] = []
+    for literal, name, show, _ in string.Formatter().parse(template):
+        pieces.append(_PERCENT.sub(NARROW, literal))
+        if name in parts:
+            part = parts[name]
+            pieces += part if isinstance(part, tuple) else [part]
+        elif name is not None:
+            assert record is not None
+            pieces.append(_SHOWS[show or ""](record.at(name), name))
+    return tuple(piece for piece in pieces if piece != "")
 
 
-def told(words: Sequence[Part]) -> str:
+def to_text(sentence: Sequence[Part]) -> str:
     """Return a sentence as plain text."""
-    return "".join(str(part) for part in words)
-
-
-def for_a_person(words: str) -> str:
-    """Return words of a record in the vocabulary of the screen.
-
-    Examples
-    --------
-    >>> for_a_person("the target is distributed like the source")
-    'the new data are distributed like the training data'
-    >>> for_a_person("weighing the source rows")
-    'weighing the training rows'
-    >>> for_a_person("The source's own score does not tell the target's")
-    "The training data's own score does not tell the new data's"
-    >>> for_a_person("p = 3.2e-14: p(y | x) has changed")
-    'p < 0.0001: rows alike have other labels now'
-    >>> for_a_person("12% of the target rows") == f"12{NARROW}% of the new rows"
-    True
-    """
-    parts = _QUOTED.split(words)
-    for k in range(0, len(parts), 2):
-        said = _BOTH_ROWS.sub(r"\1 training and \2 new rows", parts[k])
-        for law, labels in _OF_LABELS:
-            said = said.replace(law, labels)
-        said = _TINY_CHANCE.sub("p < 0.0001", said)
-        said = _PERCENT.sub(NARROW, said)
-        parts[k] = _SAMPLE.sub(_as_data, _ROWS.sub(_as_kind, said))
-    return "".join(parts)
-
-
-def _as_kind(found: re.Match[str]) -> str:
-    kind = _OF_THE_SCREEN[found[0].lower()]
-    return kind.capitalize() if found[0][0].isupper() else kind
-
-
-def _as_data(found: re.Match[str]) -> str:
-    said = f"{found['of'] or ''}{found['the']} {_OF_THE_SCREEN[found['which']]} data"
-    if found["verb"] is None:
-        return said
-    # What is said of a part of the data, or of a column, is said of one thing.
-    verb = found["verb"] if found["of"] else _PLURAL[found["verb"]]
-    return f"{said} {verb}"
+    return "".join(map(str, sentence))
 
 
 def joined(sentences: Sequence[Sentence], between: str = " ") -> Sentence:
     """Return sentences one after another."""
-    found: list[Part] = []
-    for words in sentences:
-        found += ([between] if found else []) + list(words)
-    return tuple(found)
+    pieces: list[Part] = []
+    for one in sentences:
+        pieces += ([between] if pieces else []) + list(one)
+    return tuple(pieces)
 
 
-def readable(text: str, longest: int = LONGEST_NAME) -> str:
-    r"""Return a name that can be seen, on one line and not too long.
-
-    Control characters and those that turn the direction of writing are spelt out;
-    a space that does not break is a space.
-
-    Examples
-    --------
-    >>> readable("a\x00b"), readable(""), readable("  ")
-    ('a\\x00b', '(no name)', '(2 spaces)')
-    """
-    text = text.replace(NARROW, " ")
-    if not text:
-        return "(no name)"
-    if not text.strip(" "):
-        return f"({len(text)} space{'s' if len(text) > 1 else ''})"
-    if len(text) <= longest and text.isprintable():
-        return text
-    return printable(text, longest)
-
-
-def lines(*columns: tuple[Show, Sequence[float | None]]) -> list[tuple[Cell, ...]]:
-    """Return the rows of a table from its columns, each shown in its own way.
-
-    Examples
-    --------
-    >>> [[str(cell) for cell in row] for row in lines((brief, [0.5]), (whole, [3]))]
-    [['0.5', '3']]
-    """
-    shown = (
-        [None if value is None else show(value) for value in values]
-        for show, values in columns
-    )
-    return list(zip(*shown, strict=True))
+# -----------------------------------------------------------------------------
+# Numbers as they are shown.
+# -----------------------------------------------------------------------------
 
 
 def share(value: float, path: str = "") -> ShownNumber:
@@ -253,7 +167,7 @@ def share(value: float, path: str = "") -> ShownNumber:
 
 
 def count(value: float, path: str = "") -> ShownNumber:
-    """Return a number of rows.
+    """Return a number of rows or of other things.
 
     Examples
     --------
@@ -278,7 +192,7 @@ def figures(value: float, path: str = "", digits: int = _FIGURES) -> ShownNumber
     return ShownNumber(value, f"{value:#,.{digits}g}".rstrip("."), path)
 
 
-def told_apart(
+def distinct_figures(
     before: tuple[float, str], after: tuple[float, str]
 ) -> tuple[ShownNumber, ShownNumber] | None:
     """Return two numbers, each with its place, in figures enough to differ.
@@ -287,9 +201,9 @@ def told_apart(
 
     Examples
     --------
-    >>> [str(one) for one in told_apart((0.5512, "a"), (0.5509, "b"))]
+    >>> [str(one) for one in distinct_figures((0.5512, "a"), (0.5509, "b"))]
     ['0.5512', '0.5509']
-    >>> told_apart((0.55, "a"), (0.55 + 1e-9, "b")) is None
+    >>> distinct_figures((0.55, "a"), (0.55 + 1e-9, "b")) is None
     True
     """
     for digits in range(_FIGURES, _MOST_FIGURES + 1):
@@ -310,9 +224,14 @@ def brief(value: float, path: str = "") -> ShownNumber:
     return ShownNumber(value, f"{value:g}", path)
 
 
-def whole(value: float, path: str = "") -> ShownNumber:
-    """Return a count of things as it is."""
-    return ShownNumber(value, f"{value:,.0f}", path)
+def four_figures(value: float, path: str = "") -> ShownNumber:
+    """Return a number in four figures."""
+    return figures(value, path, 4)
+
+
+def two_figures(value: float, path: str = "") -> ShownNumber:
+    """Return a number in two figures."""
+    return figures(value, path, 2)
 
 
 def chance(value: float, path: str = "") -> ShownNumber:
@@ -321,30 +240,143 @@ def chance(value: float, path: str = "") -> ShownNumber:
     return ShownNumber(value, text, path)
 
 
+_SHOWS: Mapping[str, Callable[[Any, str], ShownNumber]] = {
+    "": figures,
+    "share": share,
+    "count": count,
+    "brief": brief,
+    "two": two_figures,
+    "four": four_figures,
+}
+
+
 # -----------------------------------------------------------------------------
-# Parts of a column in words: ranges, values, categories.
+# Tables and drawings.
 # -----------------------------------------------------------------------------
 
 
-def part_in_words(part: Mapping[str, Any], kind: str) -> Cell:
+# Lines of a table of data that a curve is shown by.
+_MOST_LINES = 26
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a header, with a heading and a sentence where it stands by itself.
+
+    Attributes
+    ----------
+    header : tuple of str
+    rows : sequence of tuples of cells
+    note : str
+        What else is to be said.
+    name, title : str
+        Its place on the page, and its heading.
+    about : str or Sentence
+    prose : bool
+        Whether cells are sentences, which a narrow screen shows one below another.
+    folded : bool
+        Whether it is shown on demand alone.
+    wide : bool
+        Whether it takes a row of the page by itself.
+    in_text : bool
+        Whether the report as plain text has it too.
+    """
+
+    header: tuple[str, ...]
+    rows: Sequence[tuple[Cell, ...]]
+    note: str = ""
+    name: str = ""
+    title: str = ""
+    about: str | Sentence = ()
+    prose: bool = False
+    folded: bool = False
+    wide: bool = False
+    in_text: bool = False
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure of the page.
+
+    Attributes
+    ----------
+    name, title : str
+        Its place on the page, and what it answers.
+    explanation : str or Sentence
+        How to read it, for somebody who never saw one.
+    caption : Sentence
+        What it shows here, with its numbers.
+    pictures : sequence of str
+        SVG elements.
+    data : Table
+    """
+
+    name: str
+    title: str
+    explanation: str | Sentence
+    caption: Sentence
+    pictures: Sequence[str] = field(repr=False)
+    data: Table = field(repr=False)
+
+
+def optional(value: float | None, show: Show = figures) -> Cell:
+    """Return a number as a cell; None for None."""
+    return None if value is None else show(value)
+
+
+def columns(*several: tuple[Show, Sequence[float | None]]) -> list[tuple[Cell, ...]]:
+    """Return the rows of a table from its columns, each shown in its own way.
+
+    Examples
+    --------
+    >>> [[str(cell) for cell in row] for row in columns((brief, [0.5]), (count, [3]))]
+    [['0.5', '3']]
+    """
+    shown = ([optional(value, show) for value in values] for show, values in several)
+    return list(zip(*shown, strict=True))
+
+
+def thinned(rows: Sequence[tuple[Cell, ...]]) -> Sequence[tuple[Cell, ...]]:
+    """Return some of the rows of a long table, the first and the last among them."""
+    last = len(rows) - 1
+    if last < _MOST_LINES:
+        return rows
+    places = sorted({round(k * last / (_MOST_LINES - 1)) for k in range(_MOST_LINES)})
+    return [rows[k] for k in places]
+
+
+def without_empty_columns(
+    header: tuple[str, ...], rows: Sequence[tuple[Cell, ...]]
+) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:
+    """Return header and rows without the columns that have nothing in them."""
+    kept = [k for k in range(len(header)) if any(row[k] for row in rows)]
+    return tuple(header[k] for k in kept), [tuple(row[k] for k in kept) for row in rows]
+
+
+# -----------------------------------------------------------------------------
+# Parts of a column: ranges, values, categories.
+# -----------------------------------------------------------------------------
+
+
+def part_name(part: Mapping[str, Any], kind: str) -> str | Name:
     """Return what the rows of a part have, for a table or a picture.
 
     Examples
     --------
-    >>> part_in_words({"part": "range", "low": 20.0, "high": 30.5}, "numbers")
+    >>> part_name({"part": "range", "low": 20.0, "high": 30.5}, "numbers")
     '20 to 30.5'
-    >>> part_in_words({"part": "range", "low": None, "high": 0.0}, "dates")
+    >>> part_name({"part": "range", "low": None, "high": 0.0}, "dates")
     'before 1970-01-01'
     """
     what = part.get("part")
     if what == CATEGORY:
         return Name(str(part["category"]))
     if what == VALUE:
-        return value_in_words(part["value"], kind)
+        return value_text(part["value"], kind)
     if what != RANGE:
         return "no value" if what == MISSING else "all others"
     low, high = (
-        None if part.get(end) is None else value_in_words(part[end], kind)
+        None if part.get(end) is None else value_text(part[end], kind)
         for end in ("low", "high")
     )
     dates = kind in (DATES, ZONED_DATES)
@@ -357,8 +389,8 @@ def part_in_words(part: Mapping[str, Any], kind: str) -> Cell:
 
 def part_cell(part: Mapping[str, Any], kind: str) -> Cell:
     """Return the same for a table, where a day is not broken over two lines."""
-    said = part_in_words(part, kind)
-    return unbroken(said, kind) if isinstance(said, str) else said
+    name = part_name(part, kind)
+    return unbroken(name, kind) if isinstance(name, str) else name
 
 
 def unbroken(text: str, kind: str) -> str:
@@ -366,7 +398,7 @@ def unbroken(text: str, kind: str) -> str:
     return text.replace("-", HYPHEN) if kind in (DATES, ZONED_DATES) else text
 
 
-def value_in_words(value: float, kind: str, digits: int = 6) -> str:
+def value_text(value: float, kind: str, digits: int = 6) -> str:
     """Return a number in at most so many figures, or the day of a date."""
     if kind in (DATES, ZONED_DATES):
         epoch = datetime.datetime(1970, 1, 1)

@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from counterpoise.report.figures.canvas import DataTable, TitledTable
+from counterpoise.messages.numbers import NARROW
 from counterpoise.report.formatting import (
     HYPHEN,
-    NARROW,
-    Cell,
     Command,
     Link,
     Name,
     ShownNumber,
-    told,
+    Table,
+    sentence,
+    to_text,
 )
 from counterpoise.report.report import Record
 from counterpoise.report.tables import CHAPTERS, text_tables
@@ -41,10 +41,16 @@ def plain_text(lines: Iterable[str]) -> str:
     return "\n".join(lines).replace(NARROW, " ").replace(HYPHEN, "-") + "\n"
 
 
-def text_table(data: DataTable, longest: int, most: int | None = None) -> Iterator[str]:
+def text_table(data: Table, longest: int, most: int | None = None) -> Iterator[str]:
     """Return the lines of a table, its cells cut at so many characters."""
-    rows = [data.header, *data.rows[:most]]
-    cells = [[_cut(cell, longest) for cell in row] for row in rows]
+    texts = (
+        ["" if cell is None else str(cell) for cell in row]
+        for row in (data.header, *data.rows[:most])
+    )
+    cells = [
+        [text if len(text) <= longest else f"{text[: longest - 1]}…" for text in row]
+        for row in texts
+    ]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:
         padded = (c.ljust(w) for c, w in zip(row, widths, strict=True))
@@ -55,43 +61,34 @@ def text_table(data: DataTable, longest: int, most: int | None = None) -> Iterat
         yield _filled(data.note, "  ")
 
 
-def _cut(cell: Cell, longest: int) -> str:
-    text = "" if cell is None else str(cell)
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
 def _lines(record: Record) -> Iterator[str]:
     verdict = verdict_of(record)
     yield verdict.title
     yield "=" * min(len(verdict.title), TEXT_WIDTH)
     if verdict.lead:
-        yield _filled(told(verdict.lead))
+        yield _filled(to_text(verdict.lead))
     yield ""
     for answer in verdict.answers:
         yield f"{answer.question} {answer.short}."
-        yield _filled(told(answer.told), "  ")
+        yield _filled(to_text(answer.told), "  ")
         if answer.sure:
-            yield _filled(told(answer.sure), "  ")
+            yield _filled(to_text(answer.sure), "  ")
     for number in verdict.numbers:
         yield ""
         yield f"{number.label}: {number.value}"
-        yield _filled(told(number.beside), "  ")
+        yield _filled(to_text(number.beside), "  ")
     if verdict.steps:
         yield ""
         yield "What to do next"
         for k, step in enumerate(verdict.steps, start=1):
-            yield _filled(told(step), "     ", f"  {k}. ")
+            yield _filled(to_text(step), "     ", f"  {k}. ")
     for table in text_tables(record):
-        yield from _table(table)
-
-
-def _table(table: TitledTable) -> Iterator[str]:
-    yield ""
-    yield table.title
-    if table.data.rows:
-        yield from text_table(table.data, _TEXT_CELL, _TEXT_LINES)
-    elif table.data.note:
-        yield _filled(table.data.note, "  ")
+        yield ""
+        yield table.title
+        if table.rows:
+            yield from text_table(table, _TEXT_CELL, _TEXT_LINES)
+        elif table.note:
+            yield _filled(table.note, "  ")
 
 
 def _filled(text: str, indent: str = "", first: str | None = None) -> str:
@@ -155,7 +152,7 @@ def render(
     >>> from counterpoise import diagnose
     >>> shift = make_gaussian_shift(2, n=200, m=200, random_state=0)
     >>> found = diagnose(shift.X, shift.X_target, random_state=0)
-    >>> page = render(Record.of(found))
+    >>> page = render(Record.from_estimator(found))
     >>> page.html.count("<script"), page.text().splitlines()[0]
     (0, 'The new data differ from the training data, but are covered.')
     """
@@ -230,18 +227,11 @@ def environment() -> Any:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    found.filters["parts"] = lambda text: (
+        sentence(text) if isinstance(text, str) else text
+    )
     found.tests["number"] = lambda part: isinstance(part, ShownNumber)
     found.tests["name"] = lambda part: isinstance(part, Name)
     found.tests["command"] = lambda part: isinstance(part, Command)
     found.tests["link"] = lambda part: isinstance(part, Link)
-    found.tests["table"] = lambda part: isinstance(part, DataTable)
-    found.filters["picture"] = _picture
     return found
-
-
-def _picture(svg: str) -> Any:
-    """Return a drawing as it is: the one thing on the page that is not escaped."""
-    from markupsafe import Markup
-
-    # matplotlib has escaped every text in it.
-    return Markup(svg)

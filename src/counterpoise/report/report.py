@@ -8,10 +8,14 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from counterpoise.errors import InvalidInputError, InvalidTypeError
-from counterpoise.report.sections import sections_of
+from counterpoise.report.sections import Section, sections_of
+
+if TYPE_CHECKING:
+    from counterpoise.performance.result import Performance
+    from counterpoise.shift.diagnosis import Diagnosis
 
 # -----------------------------------------------------------------------------
 # Plain JSON for what a record may hold.
@@ -21,7 +25,7 @@ from counterpoise.report.sections import sections_of
 _NOT_A_NUMBER, _INFINITE = "not a number", "infinite"
 
 
-def plain(value: Any) -> tuple[Any, dict[str, str]]:
+def plain(value: object) -> tuple[Any, dict[str, str]]:
     """Return plain Python, and for every number that JSON cannot write the reason.
 
     Examples
@@ -34,7 +38,7 @@ def plain(value: Any) -> tuple[Any, dict[str, str]]:
     return _plain(value, (), reasons), reasons
 
 
-def _plain(value: Any, path: tuple[str, ...], reasons: dict[str, str]) -> Any:
+def _plain(value: object, path: tuple[str, ...], reasons: dict[str, str]) -> Any:
     if isinstance(value, Mapping):
         return {
             str(key): _plain(item, (*path, str(key)), reasons)
@@ -87,7 +91,7 @@ class Record:
     >>> from counterpoise.datasets import make_sinc_shift
     >>> shift = make_sinc_shift(random_state=0)
     >>> fitted = KLIEP(gamma=1.0).fit(shift.X, X_target=shift.X_target)
-    >>> record = Record.of(fitted)
+    >>> record = Record.from_estimator(fitted)
     >>> record["weights"]["chosen"], Record.from_json(record.to_json()) == record
     ('KLIEP', True)
     """
@@ -95,15 +99,15 @@ class Record:
     sections: Mapping[str, Any] = field(repr=False)
 
     @classmethod
-    def of(
+    def from_estimator(
         cls,
-        fitted: Any,
-        performance: Any = None,
+        fitted: object,
+        performance: "Performance | None" = None,
         *,
-        data: Mapping[str, Any] | None = None,
-        reproduce: Mapping[str, Any] | None = None,
-        diagnosis: Any = None,
-        **more: Any,
+        data: Section | None = None,
+        reproduce: Section | None = None,
+        diagnosis: "Diagnosis | None" = None,
+        **more: object,
     ) -> "Record":
         """Return the record of a fitted object: the sections that it can fill.
 
@@ -192,6 +196,25 @@ class Record:
         """Return plain numbers, strings, lists and dictionaries."""
         return {_VERSION: SCHEMA_VERSION, **deepcopy(dict(self.sections))}
 
+    def to_text(self) -> str:
+        """Return the report as plain text: the verdict, the numbers and the tables."""
+        from counterpoise.report.page import record_text
+
+        return record_text(self)
+
+    def to_html(self, path: str | Path, *, record_file: str | None = None) -> None:
+        """Write the report as one HTML page.
+
+        Parameters
+        ----------
+        path : str or Path
+        record_file : str or None
+            Name of the record's file in the same folder, to link to.
+        """
+        from counterpoise.report.page import render
+
+        render(self, record_file=record_file).save(path)
+
     def metrics(self) -> dict[str, float]:
         """Return every number that stands alone, by its path, for trackers.
 
@@ -216,8 +239,7 @@ class Record:
 
     @property
     def monitor(self) -> Any:
-        """The section of a `ModelMonitor`: settings, history, alerts; None without "
-        "one."""
+        """The section of a `ModelMonitor`: settings, history, alerts; None without."""
         return self.sections.get("monitor")
 
     def __getitem__(self, section: str) -> Any:
@@ -240,80 +262,11 @@ def _numbers(
 ) -> Iterator[tuple[str, float]]:
     for key, item in value.items():
         if isinstance(item, Mapping):
-            yield from _numbers(item, (*path, key))
+            # The values of a finding stand elsewhere too.
+            if key != "finding":
+                yield from _numbers(item, (*path, key))
         elif isinstance(item, bool | int | float):
             yield ".".join((*path, key)), float(item)
-
-
-# -----------------------------------------------------------------------------
-# Scores by the names that people have for them.
-# -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class MetricWords:
-    """A score's name, and one sentence of what it is."""
-
-    name: str
-    meaning: str
-
-
-_WORDS = {
-    "neg_log_loss": MetricWords(
-        "log-loss",
-        "how far the predicted probabilities are from what came true; 0 is perfect",
-    ),
-    "error_rate": MetricWords("error rate", "the share of rows predicted wrong"),
-    "accuracy": MetricWords("accuracy", "the share of rows predicted right"),
-    "neg_brier_score": MetricWords(
-        "Brier score",
-        "the mean squared distance of predicted probabilities from what came true",
-    ),
-    "roc_auc": MetricWords(
-        "ROC AUC",
-        "how often a positive row is ranked above a negative one; 0.5 is guessing",
-    ),
-    "f1": MetricWords("F1", "the balance of missed cases and false alarms; 1 is best"),
-    "r2": MetricWords(
-        "R²", "the share of the variation that is explained; 1 is perfect"
-    ),
-    "neg_mean_squared_error": MetricWords(
-        "mean squared error", "the average squared distance from the truth"
-    ),
-    "neg_root_mean_squared_error": MetricWords(
-        "root mean squared error",
-        "the typical distance from the truth, large ones counting more",
-    ),
-    "neg_mean_absolute_error": MetricWords(
-        "mean absolute error", "the average distance from the truth"
-    ),
-}
-
-
-def source_rows(record: Record) -> str:
-    """Return what the rows are on which the source's score was measured.
-
-    Without a fit in the record they are not those that the model was fitted to.
-
-    Examples
-    --------
-    >>> source_rows(Record.from_dict({"model": {}})), source_rows(Record({}))
-    ('training data', 'the labelled rows')
-    """
-    return "training data" if "model" in record else "the labelled rows"
-
-
-def metric_in_words(name: str) -> MetricWords:
-    """Return what a score is called, by scikit-learn's name of it.
-
-    Examples
-    --------
-    >>> metric_in_words("neg_log_loss").name, metric_in_words("neg_my_loss").name
-    ('log-loss', 'my loss')
-    """
-    if name in _WORDS:
-        return _WORDS[name]
-    return MetricWords(name.removeprefix("neg_").replace("_", " "), "the chosen score")
 
 
 # -----------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import math
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -26,10 +26,13 @@ from counterpoise.data.two_samples import (
 from counterpoise.errors import InvalidTypeError, held_back
 from counterpoise.linalg.arrays import Array
 from counterpoise.monitor.monitor import ModelMonitor
-from counterpoise.performance.result import leading_of
+from counterpoise.performance.result import Performance, leading_of
 from counterpoise.shift.diagnosis import COLUMNS_TOLD, EIGENVALUES_KEPT, Diagnosis
 from counterpoise.shift.support import Overlap, overlap
 from counterpoise.svm.path import SVMPath, ValidationCurve
+
+# An object of a JSON document.
+Section = dict[str, Any]
 
 # -----------------------------------------------------------------------------
 # What is proved, on which assumption, and what would break it.
@@ -39,93 +42,66 @@ from counterpoise.svm.path import SVMPath, ValidationCurve
 SAME_LABELS = (
     "the label depends on the columns in the new data as it does in training data"
 )
+# What the interval of an estimate assumes, by the estimate that leads.
+_ASSUMPTIONS = {
+    "labelled": "the labelled rows of the new data were drawn by chance",
+    "doubly_robust": f"{SAME_LABELS}, and the weights or the model of the loss are "
+    "right",
+    "direct": f"{SAME_LABELS}, and the model of the loss is right",
+    "weighted": f"{SAME_LABELS}, and the weights are right",
+}
 
 
-def guarantees_section(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+def guarantees_section(sections: Section) -> list[Section]:
     """Return the promises of the other sections: what, if what, unless what."""
-    return [
-        promise
-        for promise in (
-            _of_shift(found.get("shift")),
-            _of_weights(found.get("weights")),
-            _of_guard(found.get("guard")),
-            _of_path(found.get("path")),
-            _of_estimate(found.get("headline")),
+    promises: list[Section] = []
+
+    def promise(what: str, assumes: str, breaks: str) -> None:
+        promises.append({"what": what, "assumes": assumes, "breaks": breaks})
+
+    if sections.get("shift") is not None:
+        promise(
+            "The classifier that tells the samples apart is judged on rows that it was "
+            "not fitted to; its interval has level 0.95.",
+            "rows are drawn independently",
+            "rows that repeat one another, as in a time series or several rows a "
+            "person, make the interval too short",
         )
-        if promise is not None
-    ]
-
-
-def _of_shift(shift: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    if shift is None:
-        return None
-    return {
-        "what": "The classifier that tells the samples apart is judged on rows that it "
-        "was not fitted to; its interval has level 0.95.",
-        "assumes": "rows are drawn independently",
-        "breaks": "rows that repeat one another, as in a time series or several rows a "
-        "person, make the interval too short",
-    }
-
-
-def _of_weights(weights: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    proof = None if weights is None else weights.get("certificate")
-    if proof is None or proof.get("kind") in (None, "none"):
-        return None
-    if proof["holds"]:
-        what = f"The weights are optimal for their objective: {proof['words']}."
-    else:
-        what = f"The weights are NOT proved optimal: {proof['words']}."
-    return {
-        "what": what,
-        "assumes": "nothing; the proof is computed from the weights alone",
-        "breaks": "it says how well the problem was solved, not that the problem was "
-        "the right one",
-    }
-
-
-def _of_guard(guard: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    if guard is None:
-        return None
-    return {
-        "what": "The model is weighted only as far as its own loss, estimated for the "
-        "new data, gains by it.",
-        "assumes": f"{SAME_LABELS}, and the weights are right on the average",
-        "breaks": "a change of how the label depends on the columns",
-    }
-
-
-def _of_path(path: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    if path is None:
-        return None
-    return {
-        "what": "Every model on the path is exact up to rounding: the optimality "
-        f"conditions hold to {path['residual']:.1e} where they were proved from "
-        f"scratch, and to {path['running_residual']:.1e} by the running sums.",
-        "assumes": "nothing; the proof is computed from the models alone",
-        "breaks": "the error on held-out rows is exact for these rows, and those of "
-        "other rows may be least elsewhere",
-    }
-
-
-def _of_estimate(headline: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    if headline is None:
-        return None
-    if headline["estimate"] == "labelled":
-        assumes = "the labelled rows of the new data were drawn by chance"
-    elif headline["estimate"] == "doubly_robust":
-        assumes = f"{SAME_LABELS}, and the weights or the model of the loss are right"
-    elif headline["estimate"] == "direct":
-        assumes = f"{SAME_LABELS}, and the model of the loss is right"
-    else:
-        assumes = f"{SAME_LABELS}, and the weights are right"
-    return {
-        "what": "The interval of the score on the new data holds the true score as "
-        "often as its level says.",
-        "assumes": assumes,
-        "breaks": "new data where there are no training data, and labels that have "
-        "come to mean something else; a few labelled rows of the new data can tell",
-    }
+    proof = (sections.get("weights") or {}).get("certificate")
+    if proof is not None and proof.get("kind") not in (None, "none"):
+        are = "optimal for their objective" if proof["holds"] else "NOT proved optimal"
+        promise(
+            f"The weights are {are}: {proof['words']}.",
+            "nothing; the proof is computed from the weights alone",
+            "it says how well the problem was solved, not that the problem was the "
+            "right one",
+        )
+    if sections.get("guard") is not None:
+        promise(
+            "The model is weighted only as far as its own loss, estimated for the new "
+            "data, gains by it.",
+            f"{SAME_LABELS}, and the weights are right on the average",
+            "a change of how the label depends on the columns",
+        )
+    path, headline = sections.get("path"), sections.get("headline")
+    if path is not None:
+        promise(
+            "Every model on the path is exact up to rounding: the optimality "
+            f"conditions hold to {path['residual']:.1e} where they were proved from "
+            f"scratch, and to {path['running_residual']:.1e} by the running sums.",
+            "nothing; the proof is computed from the models alone",
+            "the error on held-out rows is exact for these rows, and those of other "
+            "rows may be least elsewhere",
+        )
+    if headline is not None:
+        promise(
+            "The interval of the score on the new data holds the true score as often "
+            "as its level says.",
+            _ASSUMPTIONS.get(headline["estimate"], _ASSUMPTIONS["weighted"]),
+            "new data where there are no training data, and labels that have come to "
+            "mean something else; a few labelled rows of the new data can tell",
+        )
+    return promises
 
 
 # -----------------------------------------------------------------------------
@@ -146,41 +122,39 @@ _PACKAGES = (
 )
 
 
-def reproduce_section(fitted: Any) -> dict[str, Any]:
+def reproduce_section(fitted: object) -> Section:
     """Return versions, the platform, and the parameters of what was fitted."""
     from counterpoise import __version__
 
-    found: dict[str, Any] = {
-        "versions": {
-            "counterpoise": __version__,
-            "python": ".".join(map(str, sys.version_info[:3])),
-            **{name: _version(name) for name in _PACKAGES},
-        },
+    versions: dict[str, str | None] = {
+        "counterpoise": __version__,
+        "python": ".".join(map(str, sys.version_info[:3])),
+    }
+    for name in _PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            versions[name] = None
+    found: Section = {
+        "versions": versions,
         "platform": " ".join(filter(None, (platform.system(), platform.machine()))),
     }
     if hasattr(fitted, "get_params"):
-        found["parameters"] = {
-            "class": type(fitted).__name__,
-            **{
-                key: _told(value)
-                for key, value in sorted(fitted.get_params(deep=False).items())
-            },
+        # Others than plain values by their names: a repr may hold data, or an address.
+        parameters = {
+            key: value if _is_plain(value) else _type_name(value)
+            for key, value in sorted(fitted.get_params(deep=False).items())
         }
+        found["parameters"] = {"class": type(fitted).__name__, **parameters}
     return found
 
 
-def _told(value: Any) -> Any:
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    # Others by their names: a repr may hold data, or an address.
-    return getattr(value, "__name__", type(value).__name__)
+def _is_plain(value: object) -> bool:
+    return value is None or isinstance(value, bool | int | float | str)
 
 
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
+def _type_name(value: object) -> str:
+    return str(getattr(value, "__name__", type(value).__name__))
 
 
 # -----------------------------------------------------------------------------
@@ -192,13 +166,13 @@ def _version(name: str) -> str | None:
 _STEPS_RECORDED = 150
 
 
-def solver_section(weight_estimator: Any) -> dict[str, Any] | None:
+def solver_section(weight_estimator: Any) -> Section | None:
     """Return the history of the search and of the choice of a width."""
     solution = getattr(weight_estimator, "solution_", None)
     if solution is None:
         return None
     history = getattr(solution, "history", ())
-    found: dict[str, Any] = {
+    found: Section = {
         "goal": solution.tol * solution.certificate.scale,
         "steps": solution.n_iter,
     }
@@ -212,19 +186,25 @@ def solver_section(weight_estimator: Any) -> dict[str, Any] | None:
             "objective": [_finite(line.objective) for line in lines],
             "gap": [_finite(line.gap) for line in lines],
         }
-    found["widths"] = _widths(weight_estimator)
+    found["widths"] = _cv_results(weight_estimator, "width", _WIDTH_KEYS)
     return found
 
 
-def _widths(weight_estimator: Any) -> list[dict[str, Any]]:
+_WIDTH_KEYS = ("width", "score", "standard_error", "one_sided_score", "chosen")
+_CANDIDATE_KEYS = ("candidate", "score", "standard_error", "admissible", "chosen")
+
+
+def _cv_results(
+    weight_estimator: object, tried: str, keys: Sequence[str]
+) -> list[Section]:
+    """Return a row for each width or family that was tried, with held-out scores."""
     results = getattr(weight_estimator, "cv_results_", None)
-    if not isinstance(results, dict) or "width" not in results:
+    if not isinstance(results, dict) or tried not in results:
         return []
-    offered = ("width", "score", "standard_error", "one_sided_score", "chosen")
     # Least-squares weight estimators have no one-sided likelihood.
-    keys = tuple(key for key in offered if key in results)
-    columns = [np.asarray(results[key]).tolist() for key in keys]
-    return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
+    known = [key for key in keys if key in results]
+    columns = [np.asarray(results[key]).tolist() for key in known]
+    return [dict(zip(known, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def _finite(value: float) -> float | None:
@@ -236,7 +216,7 @@ def _finite(value: float) -> float | None:
 # -----------------------------------------------------------------------------
 
 
-def classes_section(fitted: Any) -> dict[str, Any] | None:
+def classes_section(fitted: Any) -> Section | None:
     """Return shares and weights of the classes, where a fitted object has some.
 
     Parameters
@@ -261,7 +241,7 @@ def classes_section(fitted: Any) -> dict[str, Any] | None:
     }
 
 
-def _overruled(found: Any) -> list[dict[str, Any]]:
+def _overruled(found: Any) -> list[Section]:
     """Return where rows went that the classifier had put into absent classes.
 
     Of fewer than five rows nothing is told.
@@ -286,7 +266,7 @@ def _overruled(found: Any) -> list[dict[str, Any]]:
     return told
 
 
-def _training(found: Any) -> dict[str, Any] | None:
+def _training(found: Any) -> Section | None:
     """Return the class weights over the training of a network."""
     history = getattr(found, "history_", None)
     if not history:
@@ -307,7 +287,7 @@ LOG_FROM = 50.0
 _WEIGHT_BINS, _WEIGHT_POINTS, _CLIPPING_BOUNDS = 30, 100, 12
 
 
-def weights_section(weight_estimator: Any, ratio: Array) -> dict[str, Any]:
+def weights_section(weight_estimator: Any, ratio: Array) -> Section:
     """Return the density ratio at the source rows in aggregates.
 
     Parameters
@@ -317,18 +297,25 @@ def weights_section(weight_estimator: Any, ratio: Array) -> dict[str, Any]:
         Of mean one.
     """
     inner = getattr(weight_estimator, "weight_estimator_", weight_estimator)
+    given = {} if inner is None else inner.get_params(deep=False)
+    names = (
+        None if one is None else type(one).__name__ for one in (weight_estimator, inner)
+    )
     size = float(effective_sample_size(ratio))
+    count = max(1, round(0.01 * ratio.size))
     return {
-        "weight_estimator": _name(weight_estimator),
-        "chosen": _name(inner),
-        "parameters": _parameters(inner),
-        "candidates": candidates_of(weight_estimator),
+        **dict(zip(("weight_estimator", "chosen"), names, strict=True)),
+        "parameters": {k: v for k, v in sorted(given.items()) if _is_plain(v)},
+        "candidates": _cv_results(weight_estimator, "candidate", _CANDIDATE_KEYS),
         "rows": int(ratio.size),
         "effective_size": size,
         "effective_share": size / ratio.size,
         "largest": float(ratio.max()),
         "smallest": float(ratio.min()),
-        "share_of_top_percent": top_share(ratio),
+        # The share of all weight that the largest 1 % of the rows have.
+        "share_of_top_percent": float(
+            np.partition(ratio, -count)[-count:].sum() / ratio.sum()
+        ),
         "unsupported_fraction": getattr(
             weight_estimator, "unsupported_fraction_", None
         ),
@@ -340,40 +327,18 @@ def weights_section(weight_estimator: Any, ratio: Array) -> dict[str, Any]:
     }
 
 
-def top_share(ratio: Array) -> float:
-    """Return the share of all weight that the largest 1 % of the rows have."""
-    count = max(1, round(0.01 * ratio.size))
-    return float(np.partition(ratio, -count)[-count:].sum() / ratio.sum())
-
-
-def certificate_of(solution: Any) -> dict[str, Any] | None:
+def certificate_of(solution: Any) -> Section | None:
     """Return what is proved about the weights."""
     if solution is None:
         return None
-    proof = solution.certificate
+    keys = ("kind", "objective", "bound", "gap", "scale", "residual", "infeasibility")
     return {
-        "kind": proof.kind,
-        "objective": proof.objective,
-        "bound": proof.bound,
-        "gap": proof.gap,
-        "scale": proof.scale,
-        "residual": proof.residual,
-        "infeasibility": proof.infeasibility,
+        **{key: getattr(solution.certificate, key) for key in keys},
         "tol": solution.tol,
         "holds": bool(solution.converged),
         "steps": solution.n_iter,
-        "words": str(proof),
+        "words": str(solution.certificate),
     }
-
-
-def candidates_of(weight_estimator: Any) -> list[dict[str, Any]]:
-    """Return the families that were ranked, with their held-out scores."""
-    results = getattr(weight_estimator, "cv_results_", None)
-    if not isinstance(results, dict) or "candidate" not in results:
-        return []
-    keys = ("candidate", "score", "standard_error", "admissible", "chosen")
-    columns = [np.asarray(results[key]).tolist() for key in keys]
-    return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def _curve(ratio: Array) -> dict[str, list[float]]:
@@ -384,7 +349,7 @@ def _curve(ratio: Array) -> dict[str, list[float]]:
     return {"share": ((ranks + 0.5) / n).tolist(), "weight": ordered.tolist()}
 
 
-def _histogram(ratio: Array) -> dict[str, Any]:
+def _histogram(ratio: Array) -> Section:
     largest, median = float(ratio.max()), float(np.median(ratio))
     is_log = largest > LOG_FROM * median
     if is_log:
@@ -398,7 +363,7 @@ def _histogram(ratio: Array) -> dict[str, Any]:
     return {"log": is_log, "edges": edges.tolist(), "rows": counts.tolist()}
 
 
-def _lorenz(ratio: Array) -> dict[str, Any]:
+def _lorenz(ratio: Array) -> Section:
     """Return how much of the weight the rows with the smallest weights have."""
     mass = np.concatenate([[0.0], np.cumsum(np.sort(ratio))])
     mass /= mass[-1]
@@ -427,21 +392,6 @@ def _clipping(ratio: Array) -> list[dict[str, float]]:
     return found
 
 
-def _name(weight_estimator: Any) -> str | None:
-    return None if weight_estimator is None else type(weight_estimator).__name__
-
-
-def _parameters(weight_estimator: Any) -> dict[str, Any]:
-    """Return a weight estimator's own parameters, those of plain types."""
-    if weight_estimator is None:
-        return {}
-    return {
-        key: value
-        for key, value in sorted(weight_estimator.get_params(deep=False).items())
-        if value is None or isinstance(value, bool | int | float | str)
-    }
-
-
 # -----------------------------------------------------------------------------
 # A path of models: what moved, how exact it is, and the curve of its error.
 # -----------------------------------------------------------------------------
@@ -451,47 +401,47 @@ def _parameters(weight_estimator: Any) -> dict[str, Any]:
 PIECES_OF_A_PATH = 400
 
 
-def path_section(path: SVMPath) -> dict[str, Any]:
+def path_section(path: SVMPath) -> Section:
     """Return the path without its models: its ends, its proof and its curve.
 
     Both ends are proved from scratch, and the best theta where there is a curve; the
     running residual is the largest of all breakpoints.
     """
-    told = path.to_dict()
+    document = path.to_dict()
     curve = path.validation_error if path.curves is not None else None
-    thetas = [told["start"], told["stop"]]
+    thetas = [document["start"], document["stop"]]
     if curve is not None:
         thetas.append(curve.best_theta)
     proofs = [path.certify(theta) for theta in thetas]
     return {
         "parameter": path.parameter,
         "model": type(path.estimator).__name__,
-        "start": told["start"],
-        "stop": told["stop"],
-        "events": told["n_events"],
+        "start": document["start"],
+        "stop": document["stop"],
+        "events": document["n_events"],
         "breakpoints": int(path.thetas.size),
         "jumps": int(path.jumps.size),
-        "machines": len(told["machines"]),
+        "machines": len(document["machines"]),
         "largest_margin": max(
-            max(one["margin"], default=0) for one in told["machines"]
+            max(one["margin"], default=0) for one in document["machines"]
         ),
-        "running_residual": max(one["residual"] for one in told["machines"]),
+        "running_residual": max(one["residual"] for one in document["machines"]),
         "proved_at": thetas,
         "residual": max(proof.residual or 0.0 for proof in proofs),
         "curve": None if curve is None else curve_section(curve, path.parameter),
     }
 
 
-def curve_section(curve: ValidationCurve, parameter: str) -> dict[str, Any]:
+def curve_section(curve: ValidationCurve, parameter: str) -> Section:
     """Return a curve in few pieces, with all intervals on which it is least."""
-    uncovered_fraction = curve.thinned(PIECES_OF_A_PATH)
+    drawn = curve.thinned(PIECES_OF_A_PATH)
     return {
         "parameter": parameter,
         "loss": curve.loss,
-        "thetas": uncovered_fraction.thetas.tolist(),
-        "values": uncovered_fraction.values.tolist(),
-        "slopes": uncovered_fraction.slopes.tolist(),
-        "stop": float(uncovered_fraction.stop),
+        "thetas": drawn.thetas.tolist(),
+        "values": drawn.values.tolist(),
+        "slopes": drawn.slopes.tolist(),
+        "stop": float(drawn.stop),
         "best": curve.minimum,
         "optimal_intervals": [list(one) for one in curve.optimal_intervals],
     }
@@ -502,7 +452,7 @@ def curve_section(curve: ValidationCurve, parameter: str) -> dict[str, Any]:
 # -----------------------------------------------------------------------------
 
 
-def headline_section(performance: Mapping[str, Any]) -> dict[str, Any] | None:
+def headline_section(performance: Section) -> Section | None:
     """Return the first metric's estimate for the target, beside the source score."""
     metrics = performance.get("metrics") or {}
     if not metrics:
@@ -532,7 +482,7 @@ def headline_section(performance: Mapping[str, Any]) -> dict[str, Any] | None:
 # -----------------------------------------------------------------------------
 
 
-def spectrum_section(weight_estimator: Any) -> dict[str, Any] | None:
+def spectrum_section(weight_estimator: Any) -> Section | None:
     """Return the spectra before and after the weights of a `DiscrepancyWeights`.
 
     None for other weight estimators, and where the rows of the fit were not kept. Rows
@@ -544,24 +494,19 @@ def spectrum_section(weight_estimator: Any) -> dict[str, Any] | None:
         return None
     before, after = weight_estimator.spectrum_uniform_, weight_estimator.spectrum_
     named = after.ranking[:COLUMNS_TOLD] if after.kernel == "linear" else ()
+    first, last = weight_estimator.discrepancy_uniform_, weight_estimator.discrepancy_
     return {
         "before": _by_size(before.eigenvalues),
         "after": _by_size(after.eigenvalues),
-        "discrepancy": weight_estimator.discrepancy_uniform_,
-        "least": weight_estimator.discrepancy_,
+        "discrepancy": first,
+        "least": last,
         "bound": weight_estimator.lower_bound_,
-        "removable": _removed(
-            weight_estimator.discrepancy_uniform_, weight_estimator.discrepancy_
-        ),
+        "removable": None if first == 0.0 else max(1.0 - last / first, 0.0),
         "direction": [{"name": str(name), "share": share} for name, share in named],
         "target_varies_more": after.signed[0] >= -after.signed[1],
         "weight_estimator": type(weight_estimator).__name__,
         "kernel": after.kernel,
     }
-
-
-def _removed(before: float, after: float) -> float | None:
-    return None if before == 0.0 else max(1.0 - after / before, 0.0)
 
 
 def _by_size(values: Any) -> list[float]:
@@ -581,7 +526,7 @@ def _by_size(values: Any) -> list[float]:
 _SCORE_BINS, _SCORE_POINTS = 30, 100
 
 
-def overlap_section(seen: Overlap, weights: Array | None) -> dict[str, Any]:
+def overlap_section(seen: Overlap, weights: Array | None) -> Section:
     """Return the curve of the domain classifier, and the densities of its scores.
 
     Parameters
@@ -624,9 +569,9 @@ def _upper(x: Array, y: Array, at: Array) -> Array:
     return y[last] + part * (y[following] - y[last])
 
 
-def _densities(seen: Overlap, weights: Array | None) -> dict[str, Any]:
+def _densities(seen: Overlap, weights: Array | None) -> Section:
     edges = np.linspace(0.0, 1.0, _SCORE_BINS + 1)
-    found: dict[str, Any] = {
+    found: Section = {
         "edges": edges.tolist(),
         "source": _shares(seen.scores, None, edges),
         "target": _shares(seen.scores_target, None, edges),
@@ -729,7 +674,7 @@ def _columns(weight_estimator: Any, encoder: Any) -> tuple[str, ...]:
     return tuple(_row_name(label) for label in names)
 
 
-def _row_name(label: Any) -> str:
+def _row_name(label: object) -> str:
     return label if isinstance(label, str) else f"x{label}"
 
 
@@ -746,7 +691,7 @@ _COLUMNS_RECORDED = 1_000
 _WORST_COLUMNS, _PARTS_OF_A_COLUMN = 3, 8
 
 
-def balance_section(rows: SeenRows) -> dict[str, Any]:
+def balance_section(rows: SeenRows) -> Section:
     r"""Return standardised mean differences before and after weighting.
 
     For a column with source mean :math:`\mu`, weighted source mean :math:`\mu_w` and
@@ -797,7 +742,7 @@ def balance_section(rows: SeenRows) -> dict[str, Any]:
     }
 
 
-def _parts(rows: SeenRows, name: str) -> dict[str, Any]:
+def _parts(rows: SeenRows, name: str) -> Section:
     """Return the distribution of a column in parts: source, weighted source, target."""
     samples = rows.samples
     source, target = rows.column(name)
@@ -839,7 +784,7 @@ def _moments(X: Any, share: Array) -> tuple[Array, Array]:
 # -----------------------------------------------------------------------------
 
 
-def data_section(diagnosis: Diagnosis) -> dict[str, Any]:
+def data_section(diagnosis: Diagnosis) -> Section:
     """Return rows and columns as a diagnosis has seen them."""
     return {
         "source": {
@@ -863,9 +808,7 @@ def data_section(diagnosis: Diagnosis) -> dict[str, Any]:
     }
 
 
-def with_what_is_told(
-    found: Mapping[str, Any], told: Mapping[str, Any]
-) -> dict[str, Any]:
+def with_what_is_told(found: Section, told: Section) -> Section:
     """Return a data card with what a caller knows put over it, each sample by itself.
 
     Examples
@@ -882,7 +825,7 @@ def with_what_is_told(
     return {**found, **told, **samples}
 
 
-def without_rare_classes(data: Mapping[str, Any]) -> dict[str, Any]:
+def without_rare_classes(data: Section) -> Section:
     """Return a data card on which classes of fewer than 5 rows have no names.
 
     Examples
@@ -905,14 +848,14 @@ def without_rare_classes(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sections_of(
-    fitted: Any,
-    performance: Any = None,
+    fitted: object,
+    performance: Performance | None = None,
     *,
-    data: Mapping[str, Any] | None = None,
-    reproduce: Mapping[str, Any] | None = None,
+    data: Section | None = None,
+    reproduce: Section | None = None,
     diagnosis: Diagnosis | None = None,
-    more: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+    more: Section | None = None,
+) -> Section:
     """Return the sections of a record, in the order of the report.
 
     `diagnosis`: that of a weight estimator's two tables, which it does not know itself.
@@ -933,8 +876,7 @@ def sections_of(
     else:
         raise InvalidTypeError(
             "a record is of an Adapted, a weight estimator, a Diagnosis, an SVMPath or "
-            "a "
-            f"ModelMonitor, got {type(fitted).__name__}"
+            f"a ModelMonitor, got {type(fitted).__name__}"
         )
     if performance is not None:
         found["performance"] = performance.to_dict() | _of_both(found)
@@ -947,7 +889,7 @@ def sections_of(
     return {**found, **(more or {})}
 
 
-def _of_both(found: Mapping[str, Any]) -> dict[str, Any]:
+def _of_both(found: Section) -> Section:
     """Return what is known of the two tables already: one quantity, one number."""
     shift = found.get("shift") or {}
     return {
@@ -955,15 +897,15 @@ def _of_both(found: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _of_diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
-    found: dict[str, Any] = {
+def _of_diagnosis(diagnosis: Diagnosis) -> Section:
+    found: Section = {
         "data": data_section(diagnosis),
         "shift": _shift(diagnosis),
     }
     return found | _scores(diagnosis)
 
 
-def _scores(diagnosis: Diagnosis) -> dict[str, Any]:
+def _scores(diagnosis: Diagnosis) -> Section:
     """Return the scores of the rows, where the diagnosis has kept them."""
     seen = getattr(diagnosis, "overlap", None)
     return {} if seen is None else {"overlap": overlap_section(seen, None)}
@@ -971,9 +913,9 @@ def _scores(diagnosis: Diagnosis) -> dict[str, Any]:
 
 def _weight_estimator_sections(
     weight_estimator: Any, diagnosis: Diagnosis | None
-) -> dict[str, Any]:
+) -> Section:
     rows = SeenRows.of(weight_estimator, None)
-    found: dict[str, Any] = {
+    found: Section = {
         "data": {
             "source": {"rows": int(weight_estimator.weights_.size)},
             **({} if rows is None else {"target": {"rows": rows.n_target}}),
@@ -992,16 +934,16 @@ def _weight_estimator_sections(
     )
 
 
-def _path_sections(path: SVMPath) -> dict[str, Any]:
+def _path_sections(path: SVMPath) -> Section:
     return {
         "data": {"source": {"rows": len(path.estimator.X_fit_)}},
         "path": path_section(path),
     }
 
 
-def _of_model(model: Adapted) -> dict[str, Any]:
+def _of_model(model: Adapted) -> Section:
     diagnosis, weight_estimator = model.diagnosis_, model.weight_estimator_
-    found: dict[str, Any] = {}
+    found: Section = {}
     if diagnosis is not None:
         found["data"] = data_section(diagnosis)
         found["shift"] = _shift(diagnosis)
@@ -1037,12 +979,12 @@ def _of_model(model: Adapted) -> dict[str, Any]:
 
 
 def _with_rows(
-    found: dict[str, Any],
+    found: Section,
     weight_estimator: Any,
     rows: SeenRows | None,
     diagnosis: Diagnosis | None,
     seed: Any,
-) -> dict[str, Any]:
+) -> Section:
     if rows is not None:
         found["balance"] = balance_section(rows)
         found["overlap"] = _overlap(weight_estimator, rows, diagnosis, seed)
@@ -1052,9 +994,8 @@ def _with_rows(
 
 def _overlap(
     weight_estimator: Any, rows: SeenRows, diagnosis: Diagnosis | None, seed: Any
-) -> dict[str, Any]:
-    """Return the scores of the diagnosis, or those of the weight estimator's own "
-    "rows."""
+) -> Section:
+    """Return the scores of the diagnosis, or those of the weight estimator's rows."""
     seen = getattr(diagnosis, "overlap", None)
     n = None if diagnosis is None else diagnosis.n_source
     # The diagnosis leaves out rows of weight zero, and counts places without them.
@@ -1068,7 +1009,7 @@ def _seed(model: Adapted) -> int | None:
     return model.random_state if isinstance(model.random_state, int) else None
 
 
-def _shift(diagnosis: Diagnosis) -> dict[str, Any]:
+def _shift(diagnosis: Diagnosis) -> Section:
     return {**diagnosis.to_dict(), "covered": 1.0 - float(diagnosis.uncovered_fraction)}
 
 

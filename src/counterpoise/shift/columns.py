@@ -691,11 +691,6 @@ class CorrelationShift:
         """Return plain numbers and words."""
         return {**asdict(self), "columns": list(self.columns)}
 
-    @classmethod
-    def of_dict(cls, told: dict[str, Any]) -> "CorrelationShift":
-        """Return what `to_dict` told."""
-        return cls(**{**told, "columns": tuple(told["columns"])})
-
 
 def correlation_shifts(
     samples: TwoSamples, names: Sequence[str], pair: Sequence[str] = ()

@@ -11,6 +11,7 @@ from scipy.stats import norm
 from counterpoise.data.table import Table
 from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.linalg.arrays import Array
+from counterpoise.messages import INFO, Finding
 from counterpoise.shift.domain_classifier import TEST_LEVEL
 from counterpoise.shift.two_sample_tests import chance_of_cells, cuts_of_pairs
 
@@ -152,24 +153,25 @@ class Detectable:
             found["correlation"] = None
         return found
 
-    @classmethod
-    def of_dict(cls, told: dict[str, Any]) -> "Detectable":
-        """Return what `to_dict` told; older ones tell no correlation."""
-        known = {key: float(one) for key, one in told.items() if one is not None}
-        return cls(**known)
+    @property
+    def finding(self) -> Finding:
+        """What could have been missed."""
+        hole = f"{self.hole:.2g}" if self.hole <= 1 else "none, however large,"
+        values: dict[str, object] = {
+            "mean": self.mean,
+            "scale": self.scale,
+            "level": self.level,
+        }
+        correlation: Finding | str = ""
+        if not np.isnan(self.correlation):
+            correlation = Finding(
+                "detectable_correlation", INFO, {"correlation": self.correlation}
+            )
+        values |= {"hole": hole, "correlation": correlation}
+        return Finding("detectable", INFO, values)
 
     def __str__(self) -> str:
-        hole = f"{self.hole:.2g}" if self.hole <= 1 else "none, however large,"
-        together = f"the correlation of two columns by {self.correlation:.2g}, "
-        if np.isnan(self.correlation):
-            together = ""
-        return (
-            "What could have been missed, as less than this is found less than four "
-            f"times in five: one column's mean moved by {self.mean:.2g} standard "
-            f"deviations, its spread by a factor of {self.scale:.3g}, a category of a "
-            f"tenth of the rows by a factor of {self.level:.2g}, {together}a hole in "
-            f"the source that holds a share of {hole} of the target."
-        )
+        return str(self.finding)
 
 
 def detectable_of(source: Table, w: Array, v: Array) -> Detectable:

@@ -24,6 +24,7 @@ from counterpoise.data.two_samples import (
 from counterpoise.errors import held_back
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import Kernel
+from counterpoise.messages import Finding
 from counterpoise.optim.loop import solve
 from counterpoise.optim.spectral.choice import best_solver
 from counterpoise.shift.columns import (
@@ -37,6 +38,7 @@ from counterpoise.shift.columns import (
 from counterpoise.shift.detectability import Detectable, detectable_of
 from counterpoise.shift.diagnosis_text import (
     diagnosis_explanation,
+    diagnosis_findings,
     diagnosis_html,
     diagnosis_text,
 )
@@ -315,8 +317,8 @@ class Diagnosis:
         could have been missed. None for sparse matrices and rows that belong together.
     dependence : Dependence or None
         The groups or blocks of time that rows belong to, if they were said.
-    asks : str
-        A question, where rows look dependent and nothing was said; empty if not.
+    dependence_hint : Finding or None
+        What to do where rows look dependent and nothing was said about it.
     digits : tuple of str
         Columns that the samples record to different digits, or in different units of
         rounding. Classifiers and neighbourhoods compare them as if they did not
@@ -371,7 +373,7 @@ class Diagnosis:
     uncovered_fraction_high: float | None = None
     detectable: Detectable | None = None
     dependence: Dependence | None = None
-    asks: str = ""
+    dependence_hint: Finding | None = None
     digits: tuple[str, ...] = ()
     spellings: tuple[Spelling, ...] = ()
     correlations: tuple[CorrelationShift, ...] = ()
@@ -394,6 +396,11 @@ class Diagnosis:
     target_duplicates: int | None = None
     watched: bool = False
 
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The verdict, what was found beside it, and what to do next."""
+        return diagnosis_findings(self)
+
     def explained(self) -> "Diagnosis":
         """Return the same with what it means in sentences."""
         return replace(self, explanation=diagnosis_explanation(self))
@@ -410,7 +417,12 @@ class Diagnosis:
         recorded = [one.name for one in fields(self)]
         recorded = recorded[: recorded.index("reweighting")]
         plain = {name: _plain(getattr(self, name)) for name in recorded}
-        return {**plain, "spectrum": _plain(self.reweighting)}
+        findings = [finding.to_dict() for finding in self.findings]
+        return {
+            **plain,
+            "findings": findings,
+            "spectrum": _plain(self.reweighting),
+        }
 
     def __str__(self) -> str:
         return diagnosis_text(self)
@@ -614,7 +626,7 @@ def diagnose_samples(
         tests=tests,
         detectable=detectable_of(source, w, v) if by_rows else None,
         dependence=dependence_of(numbers),
-        asks=asked_of(samples, names) if by_rows else "",
+        dependence_hint=asked_of(samples, names) if by_rows else None,
         digits=_digits(numbers, covered, names),
         correlations=_pairs(verdict, tests, ranked, names, by_rows),
         spellings=spelled_otherwise(source, target, v / v.sum()),

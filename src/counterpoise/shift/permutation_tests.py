@@ -18,6 +18,7 @@ from counterpoise.data.two_samples import (
 )
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import Kernel
+from counterpoise.messages import INFO, Finding
 from counterpoise.shift.columns import FeatureShift
 from counterpoise.shift.domain_classifier import TEST_LEVEL
 from counterpoise.shift.support import Overlap, uncovered_by_chance, verdict
@@ -58,17 +59,14 @@ class Dependence:
         """Return plain numbers and words."""
         return asdict(self)
 
+    @property
+    def finding(self) -> Finding:
+        """How the rows were held out and tested."""
+        code = "grouped_rows" if self.kind == GROUPS else "rows_in_time"
+        return Finding(code, INFO, self.to_dict())
+
     def __str__(self) -> str:
-        held = (
-            "rows of a group are held out together"
-            if self.kind == GROUPS
-            else "neighbours in time are held out together"
-        )
-        return (
-            f"Rows belong to {self.n_source:,} source and {self.n_target:,} target "
-            f"{self.kind}: {held}, and intervals and p-values are of these. The "
-            f"smallest p-value that so many can reach is {self.smallest_p:.2g}."
-        )
+        return str(self.finding)
 
 
 def dependence_of(samples: SamplesAsRead) -> Dependence | None:
@@ -228,11 +226,6 @@ class ShiftTest:
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and words."""
         return {**asdict(self), "about": list(self.about)}
-
-    @classmethod
-    def of_dict(cls, told: dict[str, Any]) -> "ShiftTest":
-        """Return what `to_dict` told."""
-        return cls(**{**told, "about": tuple(told["about"])})
 
 
 def rows_to_rank(d: int) -> int:

@@ -206,11 +206,6 @@ class Spelling:
         """Return plain numbers and words."""
         return asdict(self)
 
-    @classmethod
-    def of_dict(cls, told: dict[str, Any]) -> "Spelling":
-        """Return what `to_dict` told."""
-        return cls(**told)
-
 
 def spelled_otherwise(
     source: Table, target: Table, target_share: Array

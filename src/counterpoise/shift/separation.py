@@ -24,6 +24,7 @@ from counterpoise.data.table import (
 from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.errors import InvalidInputError, NoOverlapError
 from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.messages import INFO, PROBLEM, Finding
 from counterpoise.shift.columns import (
     FeatureShift,
     column_shifts,
@@ -69,14 +70,18 @@ class SeparatingColumn:
         `spelling.folded`), "unit", "range" or "shares of categories".
     apart : float
         Share of the target, by the rows' weights, that it can set apart by itself.
-    words : str
-        What is different, in words.
+    difference : Finding
+        What is different.
     """
 
     name: str
     how: str
     apart: float
-    words: str
+    difference: Finding
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain numbers and words."""
+        return {**vars(self), "difference": self.difference.to_dict()}
 
 
 def column_apart(
@@ -100,8 +105,8 @@ def column_apart(
     w, v = source_weight / source_weight.sum(), target_weight / target_weight.sum()
     before, after = float(w[gone].sum()), float(v[gone_target].sum())
     uncovers = after if before <= 1 - UNCOVERED_QUANTILE else 0.0
-    words = f"missing in {after:.1%} of the target rows, in the source in {before:.1%}"
-    found = [(abs(after - before), _MISSING, words)]
+    missing = Finding("column_missing", INFO, {"after": after, "before": before})
+    found = [(abs(after - before), _MISSING, missing)]
     if gone.all() or gone_target.all():
         pass
     elif source.kind == CATEGORIES:
@@ -112,20 +117,21 @@ def column_apart(
         distance = np.abs((1.0 - after) * shares - shares_target).sum() + new
         uncovers = max(uncovers, new)
         found.append((new, *_new_categories(source, target, v, new)))
-        found.append((float(distance) / 2, _SHARES, "its categories have other shares"))
+        found.append((float(distance) / 2, _SHARES, Finding("column_shares")))
     else:
         x, t = source.values[~gone], target.values[~gone_target]
         p, q = w[~gone] / w[~gone].sum(), v[~gone_target] / v[~gone_target].sum()
-        distance, how, words = (1.0 - after) * ks_distance(x, t, p, q), _RANGE, ""
+        distance = (1.0 - after) * ks_distance(x, t, p, q)
+        how, difference = _RANGE, Finding("column_distribution")
         if distance > NO_OVERLAP_ABOVE:
             low, high = _quantiles(x, p, 1 - UNCOVERED_QUANTILE, UNCOVERED_QUANTILE)
             beyond = max(float(q[t < low].sum()), float(q[t > high].sum()))
             uncovers = max(uncovers, (1.0 - after) * beyond)
-            how, words = _values(source.kind, x, t, p, q)
-        found.append((distance, how, words))
+            how, difference = _values(source.kind, x, t, p, q)
+        found.append((distance, how, difference))
     # Rounding must not decide: the first of equals.
-    apart, how, words = max(found, key=lambda one: round(one[0], 12))
-    return SeparatingColumn(source.name, how, min(apart, 1.0), words), uncovers
+    apart, how, difference = max(found, key=lambda one: round(one[0], 12))
+    return SeparatingColumn(source.name, how, min(apart, 1.0), difference), uncovers
 
 
 def _quantiles(values: Array, share: Array, *levels: float) -> list[float]:
@@ -134,38 +140,42 @@ def _quantiles(values: Array, share: Array, *levels: float) -> list[float]:
 
 def _new_categories(
     source: TableColumn, target: TableColumn, share: Array, new: float
-) -> tuple[str, str]:
+) -> tuple[str, Finding]:
     """Return what is to be said of categories that the source has not.
 
     Where most rows that have one differ in spelling alone, the commonest such is named.
     """
-    words = f"categories in {new:.1%} of the target rows that the source has not"
     alike = spelled_in_column(source, target, share)
     # Rounding must not decide.
     if 2 * sum(one.share for one in alike) <= new * (1 + 1e-9):
-        return _NEW_CATEGORIES, words
+        return _NEW_CATEGORIES, Finding("column_categories", INFO, {"new": new})
     most = max(alike, key=lambda one: one.share)
-    return _SPELLING, f"{words}: spelled {most.target!r} for {most.source!r}?"
+    values = {"new": new, "target": most.target, "source": most.source}
+    return _SPELLING, Finding("column_spelling", INFO, values)
 
 
 def _values(
     kind: str, source: Array, target: Array, share: Array, target_share: Array
-) -> tuple[str, str]:
-    """Return whether numbers are of another unit or in another range, in words."""
+) -> tuple[str, Finding]:
+    """Return whether numbers are of another unit or in another range."""
     if min(source.size, target.size) < FEWEST_ROWS_TOLD:
-        return _RANGE, "other values"
+        return _RANGE, Finding("column_values")
     times = times_larger(source, target, share, target_share)
     if kind == NUMBERS and times is not None:
-        how_much = f"{times:.3g} times" if times > 1 else f"1/{1 / times:.3g} of"
-        return _UNIT, f"about {how_much} the source's values: another unit?"
+        if times > 1:
+            return _UNIT, Finding("column_larger", INFO, {"times": times})
+        return _UNIT, Finding("column_smaller", INFO, {"times": 1 / times})
     if kind in (DATES, ZONED_DATES):
-        return _RANGE, "other dates"
+        return _RANGE, Finding("column_dates")
     low, high = _quantiles(target, target_share, _LOW, _HIGH)
     source_low, source_high = _quantiles(source, share, _LOW, _HIGH)
-    return _RANGE, (
-        f"mostly from {low:.4g} to {high:.4g}, in the source from {source_low:.4g} to "
-        f"{source_high:.4g}"
-    )
+    values = {
+        "low": low,
+        "high": high,
+        "source_low": source_low,
+        "source_high": source_high,
+    }
+    return _RANGE, Finding("column_range", INFO, values)
 
 
 def times_larger(
@@ -238,34 +248,44 @@ class Separation:
         """What the option `--drop` takes to leave the columns out."""
         return shlex.quote(",".join(column.name for column in self.columns))
 
-    def __str__(self) -> str:
-        # What cannot be printed is spelt out.
-        listed = "; ".join(
-            f"{column.name[:_LONGEST_NAME]!r} ({column.words})"
-            for column in self.columns
-        )
-        one = len(self.columns) == 1
-        if self.verdict == NO_OVERLAP:
-            return (
-                f"What sets the samples apart: {listed}. Even without "
-                f"{'this column' if one else 'these columns'} no more than "
-                f"{self.covered:.0%} of the target is covered."
+    @property
+    def finding(self) -> Finding:
+        """What to do about the columns."""
+        listed = [
+            Finding(
+                "separating_column",
+                PROBLEM,
+                {
+                    "name": column.name[:_LONGEST_NAME],
+                    "difference": column.difference,
+                },
             )
+            for column in self.columns
+        ]
+        one = len(self.columns) == 1
         option = f" (--drop {self.drop})"
         if len(option) > _LONGEST_OPTION or not option.isprintable():
             option = ""
-        return (
-            f"What makes the samples disjoint: {listed}. Without "
-            f"{'this column' if one else 'these columns'} {self.covered:.0%} of the "
-            f"target is covered: leave {'it' if one else 'them'} out{option} if the "
-            f"model can do without, or see that both samples have "
-            f"{'it' if one else 'them'} alike."
-        )
+        values = {
+            "columns": listed,
+            "these": "this column" if one else "these columns",
+            "them": "it" if one else "them",
+            "covered": self.covered,
+            "option": option,
+        }
+        code = "disjoint_anyway" if self.verdict == NO_OVERLAP else "disjoint"
+        return Finding(code, PROBLEM, values)
+
+    def __str__(self) -> str:
+        return str(self.finding)
 
     def to_dict(self) -> dict[str, object]:
         """Return plain numbers, strings and lists."""
-        columns = [asdict(column) for column in self.columns]
-        return {**asdict(self), "columns": columns, "drop": self.drop}
+        return {
+            **asdict(self),
+            "columns": [column.to_dict() for column in self.columns],
+            "drop": self.drop,
+        }
 
 
 def separating_columns(samples: SamplesAsRead, seed: int) -> Separation | None:

@@ -51,6 +51,7 @@ from counterpoise.errors import (
     warn_user,
 )
 from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.messages import WARNING, Finding, FindingText
 from counterpoise.optim.certificate import Certificate, Problem
 from counterpoise.optim.loop import Solution, Solver, attested, solve
 from counterpoise.shift.separation import with_columns
@@ -361,11 +362,9 @@ class WeightEstimator(BaseEstimator):
         """Set the solution, and warn if its certificate does not hold."""
         self.solution_ = solution
         if not solution.converged:
-            warn_user(
-                f"{type(self).__name__}: {solution}; raise max_iter or max_time, or "
-                "accept a larger tol",
-                ConvergenceWarning,
-            )
+            values = {"estimator": type(self).__name__, "solution": str(solution)}
+            finding = Finding("not_converged", WARNING, values)
+            warn_user(FindingText(finding), ConvergenceWarning)
 
     def _judge_overlap(
         self,

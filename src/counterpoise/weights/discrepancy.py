@@ -17,6 +17,7 @@ from counterpoise.data.two_samples import TwoSamples
 from counterpoise.errors import InvalidInputError, warn_user
 from counterpoise.linalg.arrays import Array, Indices, row_keys
 from counterpoise.linalg.kernels import Kernel, refuse_indefinite
+from counterpoise.messages import WARNING, Finding, FindingText
 from counterpoise.optim.loop import Solution, Solver, certified
 from counterpoise.optim.registry import solver_classes
 from counterpoise.optim.spectral.choice import best_solver
@@ -137,11 +138,8 @@ def warn_of_scales(samples: TwoSamples, standardized: bool, kernel: str) -> None
         return
     scales = spread[varies]
     if not standardized and scales.max() > UNEVEN * scales.min():
-        warn_user(
-            f"the scales of the columns go from {scales.min():.3g} to "
-            f"{scales.max():.3g} and standardize is False: the column with the largest "
-            "numbers decides"
-        )
+        ends = {"smallest": float(scales.min()), "largest": float(scales.max())}
+        warn_user(FindingText(Finding("uneven_scales", WARNING, ends)))
     far = np.flatnonzero(varies & (np.abs(mean) > UNEVEN * spread))
     if standardized and kernel != "rbf" and far.size:
         j = int(far[np.argmax(np.abs(mean[far]) / spread[far])])
@@ -166,11 +164,11 @@ def warn_of_one_row(masses: Array, norm: float, places: Indices) -> None:
     worst, total = int(np.argmax(masses)), float(masses.sum())
     dominates = masses[worst] > 0.5 * total and masses[worst] > 0.5 * norm
     if masses.size >= FEW_TARGETS and dominates:
-        warn_user(
-            f"row {int(places[worst])} of X_target has {masses[worst] / total:.0%} of "
-            "the target's squared norm: the weights chase its direction alone; look at "
-            "that row, or scale or clip its columns"
-        )
+        values = {
+            "row": int(places[worst]),
+            "share": float(masses[worst] / total),
+        }
+        warn_user(FindingText(Finding("heavy_row", WARNING, values)))
 
 
 def _moments(samples: TwoSamples) -> tuple[Array, Array]:

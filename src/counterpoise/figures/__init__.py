@@ -1,0 +1,1 @@
+"""Drawings from plain dictionaries, on matplotlib Axes and as SVG."""
