@@ -52,14 +52,11 @@ def run_step(action):
     return step
 
 
-@pytest.mark.parametrize("path", YAML, ids=relative)
-def test_every_yaml_file_is_a_mapping(path):
-    assert isinstance(read_yaml(path), dict)
-
-
-@pytest.mark.parametrize("path", TOML, ids=relative)
-def test_every_toml_file_parses(path):
-    assert tomllib.loads(path.read_text(encoding="utf-8"))
+def test_every_yaml_and_toml_file_parses():
+    for path in YAML:
+        assert isinstance(read_yaml(path), dict), path
+    for path in TOML:
+        assert tomllib.loads(path.read_text(encoding="utf-8")), path
 
 
 def test_the_files_that_contributors_expect_are_checked():

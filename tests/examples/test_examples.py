@@ -56,16 +56,13 @@ def test_boosting_on_a_cluster_takes_the_weights(capsys):
     assert weighed < plain
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_is_at_most_a_hundred_lines(path):
-    assert len(path.read_text().splitlines()) <= 100
-
-
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_begins_with_a_question(path):
-    title, line = path.read_text().splitlines()[1:3]
-    assert title.endswith("?")
-    assert line == "=" * len(title)
+def test_every_example_is_short_and_begins_with_a_question():
+    for path in EXAMPLES:
+        lines = path.read_text().splitlines()
+        title, underline = lines[1:3]
+        assert len(lines) <= 100, path
+        assert title.endswith("?"), path
+        assert underline == "=" * len(title), path
 
 
 def test_the_gallery_has_every_example_in_the_order_of_a_reader():

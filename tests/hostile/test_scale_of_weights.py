@@ -194,7 +194,7 @@ def test_a_power_of_two_gives_the_same_bits(case):
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("shape", ["spread", "one", "two", "half"])
+@pytest.mark.parametrize("shape", ["spread", "two"])
 def test_weights_over_hundreds_of_magnitudes_give_numbers_or_a_refusal(case, shape):
     # Weights by label search long where some bumps have next to no weight.
     for reach in (200,) if "TargetShift" in case else (10, 40, 200):
@@ -214,8 +214,7 @@ def extreme_weights(shape, reach, n=60, m=50):
             -reach, reach, m
         )
     w, v = np.full(n, 10.0**-reach), np.full(m, 10.0**-reach)
-    kept = {"one": 1, "two": 2, "half": 30}[shape]
-    w[:kept], v[:kept] = 10.0**reach, 10.0**reach
+    w[:2], v[:2] = 10.0**reach, 10.0**reach
     return w, v
 
 

@@ -11,10 +11,7 @@ from counterpoise.subspaces import (
 
 EVERY = [
     MaxMinDistanceAnalysis(),
-    MaxMinDistanceAnalysis(kernel="rbf"),
-    MaxMinDistanceAnalysis(solver="relaxation"),
     OrthogonalGraphClustering(n_init=2),
-    SharedSubspace(),
     SharedSubspace(criterion="trace"),
 ]
 
