@@ -312,7 +312,7 @@ LEAST_AIM = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Inside:
+class Iterate:
     """A strictly feasible point with its multipliers.
 
     `above` and `below` are the matrices of :math:`M \\preceq tI` and
@@ -388,41 +388,24 @@ class SpectralInterior:
     cap: float | None = None
     bend: float = 0.0
 
-    def start(self, z: Array | None = None) -> Inside:
+    def start(self, z: Array | None = None) -> Iterate:
         """Return a first point, at z or at equal weights, with Y in the middle."""
         m, N = self.rows.shape
         z = np.full(m, 1.0 / m) if z is None else z
         half = np.eye(N) / (2.0 * N)
         M = self.operator(z)
         norm = spectral_norm(M)
-        return self.resume(z, half, half, 0.2 * norm, 0.05 * norm, M)
-
-    def resume(
-        self,
-        z: Array,
-        above: Array,
-        below: Array,
-        room: float,
-        slack: float,
-        M: Array | None = None,
-    ) -> Inside:
-        """Return the point with these matrices, `room` and `slack` inside its bounds.
-
-        t is `room` above the norm; the multipliers of z are at least `slack`.
-        """
-        M = self.operator(z) if M is None else M
-        norm = spectral_norm(M)
-        pulls = quadratic_forms(self.rows, above - below)
-        level = float(pulls.max()) + slack
-        low, high = level - pulls, np.zeros(z.size)
+        level, high = 0.05 * norm, np.zeros(m)
+        low = np.full(m, level)
         if self.cap is not None:
             # Products with the room below the cap as large as those with z.
-            high = np.full(z.size, float(z @ low) / (self.cap * z.size - 1.0))
+            high = np.full(m, float(z @ low) / (self.cap * m - 1.0))
             level = level - float(high[0])
         low = low + 2.0 * self.bend * z
-        return Inside(z, norm + room, above, below, low, high, level, M, norm, pulls)
+        t, pulls = norm + 0.2 * norm, np.zeros(m)
+        return Iterate(z, t, half, half, low, high, level, M, norm, pulls)
 
-    def mismatched(self, here: Inside, z: Array, low: Array, high: Array) -> Inside:
+    def mismatched(self, here: Iterate, z: Array, low: Array, high: Array) -> Iterate:
         """Return the point with the matrices of another one, on these rows.
 
         The multipliers need not match the matrices.
@@ -445,7 +428,7 @@ class SpectralInterior:
         """Return M(z)."""
         return self.target - (self.rows * z[:, None]).T @ self.rows
 
-    def advance(self, here: Inside) -> Inside:
+    def advance(self, here: Iterate) -> Iterate:
         """Return the point after one predictor and one corrector.
 
         Raises `numpy.linalg.LinAlgError` where rounding leaves no step.
@@ -466,7 +449,7 @@ class SpectralInterior:
         share = 0.9 + 0.09 * min(1.0, primal, dual)
         return self._moved(here, move, min(1.0, share * primal), min(1.0, share * dual))
 
-    def _moved(self, here: Inside, move: _Move, primal: float, dual: float) -> Inside:
+    def _moved(self, here: Iterate, move: _Move, primal: float, dual: float) -> Iterate:
         if not max(primal, dual) > 1e-6:
             raise np.linalg.LinAlgError("no step is left")
         z = here.z + primal * move.z
@@ -511,7 +494,7 @@ class _NewtonAt:
     below the cap, which without a cap is infinite and no pair.
     """
 
-    def __init__(self, problem: SpectralInterior, here: Inside) -> None:
+    def __init__(self, problem: SpectralInterior, here: Iterate) -> None:
         self.problem, self.here = problem, here
         rows, z = problem.rows, here.z
         m, N = rows.shape
