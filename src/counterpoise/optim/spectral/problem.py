@@ -13,7 +13,12 @@ from counterpoise.linalg.arrays import Array, Indices, finite_array
 from counterpoise.linalg.kernels import EXACT_CUT, StoredMatrix
 from counterpoise.optim.certificate import Certificate
 from counterpoise.optim.sets import CappedSimplex, Simplex
-from counterpoise.optim.spectral.interior_point import PanelCholesky, SpectralInterior
+from counterpoise.optim.spectral.interior_point import (
+    PanelCholesky,
+    SpectralInterior,
+    quadratic_forms,
+    spectral_norm,
+)
 
 # -----------------------------------------------------------------------------
 # Extreme eigenpairs of a weighted kernel operator by block Lanczos.
@@ -477,13 +482,11 @@ class Discrepancy(SpectralNorm):
 
     def norm(self, z: Array) -> float:
         """Return the spectral norm of M(z)."""
-        ends = eigvalsh(self.operator(z), check_finite=False)
-        return float(max(ends[-1], -ends[0], 0.0))
+        return spectral_norm(self.operator(z))
 
     def pull(self, Y: Array) -> Array:
         """Return x'Yx of every row."""
-        out: Array = np.einsum("ij,ij->i", self.rows @ Y, self.rows)
-        return out
+        return quadratic_forms(self.rows, Y)
 
     def dual_value(self, Y: Array | DualMatrix) -> float:
         """Return L(Y), Y divided by its nuclear norm if that is above one."""
