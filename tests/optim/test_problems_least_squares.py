@@ -30,7 +30,7 @@ def least_over_the_orthant(H, c):
     return float(programme.value)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(8))
 def test_the_duality_gap_bounds_the_excess_at_any_nonnegative_point(seed):
     H, h, rng = gaussian_moments(seed)
     c = h - rng.uniform(0.0, 1.1) * h.max()
@@ -40,7 +40,7 @@ def test_the_duality_gap_bounds_the_excess_at_any_nonnegative_point(seed):
     )
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(6))
 def test_the_duality_gap_vanishes_at_the_solution_of_another_solver(seed):
     H, h, rng = gaussian_moments(seed)
     c = h - rng.uniform(0.01, 0.9) * h.max()
@@ -82,7 +82,7 @@ def test_quadratics_without_a_proof_are_refused():
         RidgeQuadratic(np.eye(2), np.ones(2), ridge=0)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(6))
 def test_the_residual_bounds_the_excess_of_a_ridge_problem(seed):
     H, h, rng = gaussian_moments(seed)
     ridge = 10.0 ** rng.uniform(-3, 1)

@@ -210,7 +210,7 @@ class KernelEntries:
         if self.kernel.kind == "rbf":
             out = self._gaussian(rows, columns, np.dtype(dtype))
         else:
-            points = self.points if dtype == np.float64 else self._single_points
+            points = self.points.astype(dtype, copy=False)
             out = points[rows] @ points[columns].T
             if self.kernel.kind == "poly":
                 out *= out.dtype.type(self.kernel.gamma)
@@ -228,10 +228,6 @@ class KernelEntries:
         out -= squares[columns]
         np.minimum(out, 0.0, out=out)
         return np.exp(out, out=out)
-
-    @cached_property
-    def _single_points(self) -> Any:
-        return self.points.astype(np.float32)
 
     @cached_property
     def _double(self) -> tuple[Array, Array]:
@@ -322,13 +318,18 @@ def _gaussian(X: Matrix, C: Matrix, gamma: float, v: Array | None = None) -> Arr
     squared norms along as two columns more, so that one product makes the exponents;
     sparse ones do not, as every entry of such a product would be stored.
     """
-    X, C = moved_to_mean(X, C)
     n, m = X.shape[0], C.shape[0]
-    own, other = -gamma * squared_norms(X), -gamma * squared_norms(C)
     is_sparse = sparse.issparse(X) or sparse.issparse(C)
     if is_sparse:
+        own, other = -gamma * squared_norms(X), -gamma * squared_norms(C)
         left, right = X, (2.0 * gamma) * C.T
     else:
+        if m:
+            # Distances do not see the origin; near the mean they keep more digits.
+            middle = C.mean(axis=0)
+            X, C = X - middle, C - middle
+        own = -gamma * np.einsum("ij,ij->i", X, X)
+        other = -gamma * np.einsum("ij,ij->i", C, C)
         left = np.column_stack([X, np.ones(n), own])
         right = np.vstack([2.0 * gamma * C.T, other, np.ones(m)])
     out = np.empty((n, m)) if v is None else np.zeros(m)
@@ -371,14 +372,6 @@ def _gaussian_rows(
         return np.exp(out, out=out)
 
     return read
-
-
-def moved_to_mean(X: Matrix, C: Matrix) -> tuple[Matrix, Matrix]:
-    """Return both with the mean of C taken off, which keeps digits far from zero."""
-    if sparse.issparse(X) or sparse.issparse(C) or not C.shape[0]:
-        return X, C
-    middle = C.mean(axis=0)
-    return X - middle, C - middle
 
 
 def squared_norms(X: Matrix) -> Array:
@@ -586,7 +579,8 @@ def median_distance(X: Matrix, max_rows: int = 1000) -> float:
         return 0.0
     if X.shape[0] > max_rows:
         X = X[np.linspace(0, X.shape[0] - 1, max_rows).astype(int)]
-    X, _ = moved_to_mean(X, X)
+    if not sparse.issparse(X):
+        X = X - X.mean(axis=0)
     norms = squared_norms(X)
     products = X @ X.T
     squares = norms[:, None] + norms - 2.0 * dense(products)

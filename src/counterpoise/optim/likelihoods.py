@@ -101,7 +101,12 @@ class NegativeMeanLog(Objective):
         if (at[counted] >= SMALLEST_COMPONENT).all():
             logs = np.log(at[counted])
             value = self._offset - float(self._share[counted] @ logs)
-        return Evaluation(x, value, lambda: -self._pull(self._ratios(at)), at)
+
+        def gradient() -> Array:
+            v = _over(self._share, at, self._share)
+            return -(self.A.pull(v) if self._matrix is None else v @ self._matrix)
+
+        return Evaluation(x, value, gradient, at)
 
     def image(self, x: Array) -> Array:
         """Return Ax, rows of extreme size divided by their largest entry."""
@@ -131,7 +136,7 @@ class NegativeMeanLog(Objective):
 
         Columns that are no array know their `moments` themselves.
         """
-        v = self._ratios(image)
+        v = _over(self._share, image, self._share)
         if not isinstance(columns, np.ndarray):
             pulled, bend = columns.moments(v, _over(v, image, self._share))
             return -pulled, bend
@@ -163,13 +168,6 @@ class NegativeMeanLog(Objective):
             b,
             (("exponential", 3),) * k,
         )
-
-    def _ratios(self, image: Array) -> Array:
-        return _over(self._share, image, self._share)
-
-    def _pull(self, v: Array) -> Array:
-        out: Array = self.A.pull(v) if self._matrix is None else v @ self._matrix
-        return out
 
 
 def _over(part: Array, image: Array, share: Array) -> Array:

@@ -86,6 +86,15 @@ class Objective:
 
     A subclass defines `evaluate`, or both `value` and `gradient`. What else it offers
     is named in the `accepts` of the solvers that use it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Square(Objective):
+    ...     def evaluate(self, x, image=None):
+    ...         return Evaluation(x, float(x @ x), lambda: 2.0 * x)
+    >>> Square().value(np.ones(2)), Square().gradient(np.ones(2))
+    (2.0, array([2., 2.]))
     """
 
     # Whether evaluations have a `hessian`.

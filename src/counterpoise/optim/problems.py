@@ -202,7 +202,7 @@ class MeanMatching(ProblemBase):
     """
 
     objective: FactoredDistance | KernelDistance
-    domain: Domain
+    domain: Any
     scale: float = 1.0
     residual: Array | None = None
     outside: float = 0.0
@@ -212,7 +212,8 @@ class MeanMatching(ProblemBase):
 
     def start(self) -> Array:
         """Return the domain's own start."""
-        return self.domain.start()
+        start: Array = self.domain.start()
+        return start
 
     def judge(self, x: Array, value: float, gradient: Array) -> Certificate:
         """Say what a value and a gradient within the span prove."""
@@ -316,7 +317,7 @@ class Penalized(ProblemBase):
         The unit of the gap.
     """
 
-    objective: Objective
+    objective: Any
     penalty: Penalty
     scale: float = 1.0
 
@@ -334,7 +335,7 @@ class Penalized(ProblemBase):
 
     def judge(self, x: Array, value: float, gradient: Array) -> Certificate:
         """Say what a value and a gradient of the smooth part at x prove."""
-        least = float(self.objective.lower_bound)  # type: ignore[attr-defined]
+        least = float(self.objective.lower_bound)
         if value < least:
             raise ValueError(
                 f"the objective is {value:g} at a point, "
@@ -652,19 +653,14 @@ class LogLinearMixture(ProblemBase):
         position[order] = np.cumsum(share[order]) - 0.5 * share[order]
         labels = np.minimum((k * position).astype(np.intp), k - 1)
         for _ in range(20):
-            nearness = np.column_stack([self._nearness(labels == c) for c in range(k)])
+            nearness = np.full((share.size, k), -np.inf)
+            for c in range(k):
+                own = share * (labels == c)
+                if own.sum() > 0.0:
+                    center = np.asarray(own @ T) / own.sum()
+                    nearness[:, c] = np.asarray(T @ center) - 0.5 * center @ center
             labels = np.argmax(nearness, axis=1)
         return labels
-
-    def _nearness(self, members: Any) -> Array:
-        """Return, up to what all clusters share, how near rows are to one's mean."""
-        share = self.shares_target * members
-        if share.sum() <= 0.0:
-            return np.full(share.size, -np.inf)
-        center = np.asarray(share @ self.statistics_target) / share.sum()
-        return np.asarray(self.statistics_target @ center) - 0.5 * float(
-            center @ center
-        )
 
 
 # -----------------------------------------------------------------------------

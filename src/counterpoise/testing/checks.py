@@ -138,7 +138,7 @@ def check_domain(domain: Domain, random_state: int = 0) -> None:
         np.testing.assert_allclose(domain.project(x), x, atol=1e-9)
 
 
-def _check_against_linprog(domain: Domain, gradient: Array, vertex: Array) -> None:
+def _check_against_linprog(domain: Any, gradient: Array, vertex: Array) -> None:
     A, b, G, h = domain.polyhedron()
     equations = {"A_eq": A, "b_eq": b} if A.shape[0] else {}
     answer = linprog(gradient, A_ub=G, b_ub=h, bounds=(None, None), **equations)
@@ -450,6 +450,7 @@ def check_solver(
     slack = 1e-7 * max(1.0, abs(optimum))
 
     def look(progress: Progress) -> None:
+        assert progress.x is not None
         proof = problem.certify(progress.x)
         assert proof.infeasibility <= 1e-9, f"an iterate is outside: {proof}"
         assert proof.objective >= optimum - slack, f"better than the optimum: {proof}"

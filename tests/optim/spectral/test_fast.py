@@ -48,7 +48,7 @@ def check(problem, solver, tol=1e-6):
     assert problem.domain.infeasibility(solution.x) <= 1e-9
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(10))
 @every_solver
 def test_the_optimum_is_that_of_clarabel(solver, seed, monkeypatch):
     few_rows_first(monkeypatch)
@@ -56,14 +56,14 @@ def test_the_optimum_is_that_of_clarabel(solver, seed, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(25, 100))
+@pytest.mark.parametrize("seed", range(10, 50))
 @every_solver
 def test_the_optimum_is_that_of_clarabel_on_more_problems(solver, seed, monkeypatch):
     few_rows_first(monkeypatch)
     check(random_problem(seed), solver)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 @every_solver
 def test_cap_and_spread_are_those_of_clarabel(solver, seed, monkeypatch):
     few_rows_first(monkeypatch)

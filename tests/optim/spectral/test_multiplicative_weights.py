@@ -25,7 +25,7 @@ def small():
     return problem, optimum(problem)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_norms_of_single_rows_equal_eigenvalues(seed):
     problem = random_problem(seed)
     wanted = [

@@ -13,7 +13,7 @@ from counterpoise.optim.spectral.published import memory_needed
 
 
 @pytest.mark.parametrize("options", [{}, {"cap": 0.6}, {"spread": 0.1}])
-@pytest.mark.parametrize("seed", [0, 3, 7, 11])
+@pytest.mark.parametrize("seed", [0, 7])
 def test_it_finds_the_optimum_of_cvxpy(seed, options):
     problem = random_problem(seed, **options)
     solution = solve(problem, DiscrepancySDP(), tol=1e-6)

@@ -326,6 +326,7 @@ class Corrective:
             columns = columns.beside(fresh)
         atoms = _Atoms(objective, active, columns, problem.domain.size)
         if -gradient[joining].min(initial=0.0) > STEEP * abs(level):
+            assert memory.here.image is not None
             shares = atoms.mix_in(shares, memory.here.image, memory.active.size)
         noise = 1e-10 * max(1.0, abs(state.claim.objective))
         shares, taken = atoms.correct(shares, gap, noise, self.n_newton)

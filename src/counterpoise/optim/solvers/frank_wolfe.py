@@ -1,6 +1,5 @@
 """Frank-Wolfe methods: classic, away-step and pairwise."""
 
-import abc
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
@@ -17,33 +16,14 @@ from counterpoise.optim.solvers.first_order import armijo_step, few_atoms
 # -----------------------------------------------------------------------------
 
 
-class ActiveSet(abc.ABC):
-    """The atoms of a point and their shares."""
+class _Shares:
+    """The shares of a point's atoms."""
 
-    x: Array
     shares: Array
 
     def share(self, atom: int) -> float:
         """Return the share of an atom."""
         return float(self.shares[atom])
-
-    @abc.abstractmethod
-    def worst(self, gradient: Array) -> int:
-        """Return the atom with the largest gradient'atom."""
-
-    @abc.abstractmethod
-    def vector(self, atom: int) -> Array:
-        """Return an atom as a point."""
-
-    @abc.abstractmethod
-    def find(self, vertex: Array) -> int:
-        """Return the atom that is this vertex, whether active or not."""
-
-    @abc.abstractmethod
-    def moved(
-        self, scale: float, gains: dict[int, float], drop: int | None
-    ) -> "ActiveSet":
-        """Return these with shares times `scale`, plus the gains, `drop` emptied."""
 
     def _moved_shares(
         self, scale: float, gains: dict[int, float], drop: int | None
@@ -57,7 +37,7 @@ class ActiveSet(abc.ABC):
         return np.asarray(out / out.sum())
 
 
-class Coordinates(ActiveSet):
+class Coordinates(_Shares):
     """The atoms of a point of the unit simplex: its non-zero entries."""
 
     def __init__(self, x: Array) -> None:
@@ -85,7 +65,7 @@ class Coordinates(ActiveSet):
         return Coordinates(self._moved_shares(scale, gains, drop))
 
 
-class Vertices(ActiveSet):
+class Vertices(_Shares):
     """The atoms of a point of any set: vertices met so far, and the start."""
 
     def __init__(self, x: Array, atoms: list[Array], shares: Array) -> None:
@@ -123,6 +103,9 @@ class Vertices(ActiveSet):
         if len(self._atoms) > 2 * active.size + 50:
             return Vertices(x, used, shares[active])
         return Vertices(x, list(self._atoms), shares)
+
+
+ActiveSet = Coordinates | Vertices
 
 
 # -----------------------------------------------------------------------------

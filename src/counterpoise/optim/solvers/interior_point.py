@@ -22,8 +22,8 @@ CLOSE = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
-class _Inside:
-    """A strictly feasible point with its multipliers.
+class _Iterate:
+    """A strictly feasible point with its multipliers, or a direction.
 
     The entries are those of x and, where the sum has slack, the sum itself; `low` and
     `high` are the multipliers of their bounds, `level` that of the sum.
@@ -36,16 +36,8 @@ class _Inside:
 
 
 @dataclass(frozen=True, eq=False)
-class _InteriorMove:
-    x: Array
-    low: Array
-    high: Array
-    level: float
-
-
-@dataclass(frozen=True, eq=False)
 class _Bounds:
-    """Lower and upper bounds of the entries of `_Inside`."""
+    """Lower and upper bounds of the entries of `_Iterate`."""
 
     size: int
     low: Array
@@ -135,14 +127,14 @@ class InteriorPoint:
             return State(first, claim, None, stalled=True)
         centre = max(problem.certify(inside[: bounds.size]).gap, 1e-14 * problem.scale)
         centre /= 2.0 * inside.size
-        memory = _Inside(
+        memory = _Iterate(
             inside, centre / (inside - bounds.low), centre / (bounds.high - inside), 0.0
         )
         return State(first, claim, memory)
 
     def step(self, problem: MeanMatching, state: State) -> State:
         """Return the state after one step."""
-        here: _Inside = state.memory
+        here: _Iterate = state.memory
         bounds = _Bounds.of(problem.domain)
         try:
             there = _advance(problem.objective, bounds, here)
@@ -153,7 +145,7 @@ class InteriorPoint:
         x = there.x[: bounds.size]
         claim = problem.certify(x)
         if claim.gap <= CLOSE * problem.scale:
-            exact = _on_the_face(problem, bounds, there)
+            exact = _face_minimum(problem, bounds, there)
             if exact is not None:
                 proof = problem.certify(exact)
                 if proof.gap <= claim.gap:
@@ -163,7 +155,7 @@ class InteriorPoint:
         return State(x, claim, there, stalled=not float(left) > 1e-15 * problem.scale)
 
 
-def _advance(objective: Distance, bounds: _Bounds, here: _Inside) -> _Inside:
+def _advance(objective: Distance, bounds: _Bounds, here: _Iterate) -> _Iterate:
     """Return the point after one predictor and one corrector."""
     n, x = bounds.size, here.x
     below, above = x - bounds.low, bounds.high - x
@@ -178,7 +170,7 @@ def _advance(objective: Distance, bounds: _Bounds, here: _Inside) -> _Inside:
     ones = solver(np.ones(n))
     give = 1.0 / barrier[-1] if bounds.slack else 0.0
 
-    def towards(low: Array, high: Array) -> _InteriorMove:
+    def towards(low: Array, high: Array) -> _Iterate:
         right = low / below - high / above - slope
         free = solver(right[:n])
         lacking = bounds.lacking(x) - float(free.sum())
@@ -188,7 +180,7 @@ def _advance(objective: Distance, bounds: _Bounds, here: _Inside) -> _Inside:
         move = free + level * ones
         if bounds.slack:
             move = np.append(move, give * (right[-1] - level))
-        return _InteriorMove(
+        return _Iterate(
             move,
             (low - here.low * move) / below,
             (high + here.high * move) / above,
@@ -205,7 +197,7 @@ def _advance(objective: Distance, bounds: _Bounds, here: _Inside) -> _Inside:
     aim = (max(ahead, 0.0) / centre) ** 3 * centre
     move = towards(aim + low - first.x * first.low, aim + high + first.x * first.high)
     length = _length(bounds, here, move, NEARLY)
-    return _Inside(
+    return _Iterate(
         x + length * move.x,
         here.low + length * move.low,
         here.high + length * move.high,
@@ -213,7 +205,7 @@ def _advance(objective: Distance, bounds: _Bounds, here: _Inside) -> _Inside:
     )
 
 
-def _length(bounds: _Bounds, here: _Inside, move: _InteriorMove, share: float) -> float:
+def _length(bounds: _Bounds, here: _Iterate, move: _Iterate, share: float) -> float:
     """Return the longest step, at most 1, that keeps everything positive."""
     pairs = (
         (here.x - bounds.low, move.x),
@@ -230,7 +222,9 @@ def _length(bounds: _Bounds, here: _Inside, move: _InteriorMove, share: float) -
     return longest
 
 
-def _on_the_face(problem: MeanMatching, bounds: _Bounds, here: _Inside) -> Array | None:
+def _face_minimum(
+    problem: MeanMatching, bounds: _Bounds, here: _Iterate
+) -> Array | None:
     """Return the minimizer over the face that the multipliers point at."""
     curvature = 2.0 * problem.objective.ridge
     if not curvature.min() > 0.0:

@@ -245,7 +245,7 @@ class DualNewton:
         if no_choice(problem):
             return incumbent.state(problem, None, stalled=True)
         first = worst_direction(problem.operator(incumbent.z))
-        return _told(problem, DualPoint.at(problem, first), incumbent, False)
+        return _state_at(problem, DualPoint.at(problem, first), incumbent, False)
 
     def step(self, problem: Discrepancy, state: State) -> State:
         """Return the state after one Newton step."""
@@ -262,12 +262,12 @@ class DualNewton:
         for _ in range(STEP_HALVINGS):
             there = DualPoint.at(problem, here.form + length * move)
             if there.bound >= here.bound + ENOUGH * length * slope:
-                return _told(problem, there, incumbent, False)
+                return _state_at(problem, there, incumbent, False)
             length *= 0.5
-        return _told(problem, here, incumbent, True)
+        return _state_at(problem, here, incumbent, True)
 
 
-def _told(
+def _state_at(
     problem: Discrepancy, point: DualPoint, incumbent: Incumbent, stalled: bool
 ) -> State:
     """Return the state with the better of a point and the incumbent."""

@@ -4,10 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigvalsh, solve_triangular
-from scipy.linalg.blas import dsyrk, ssyrk
-from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri, spotrf, spotrs
+from scipy.linalg.blas import get_blas_funcs
+from scipy.linalg.lapack import dpotrf, dtrtri, get_lapack_funcs
 
 from counterpoise.linalg.arrays import Array
 
@@ -18,7 +17,7 @@ from counterpoise.linalg.arrays import Array
 # -----------------------------------------------------------------------------
 
 
-Pairs = Sequence[tuple[NDArray[np.floating], NDArray[np.floating]]]
+Pairs = Sequence[tuple[Array, Array]]
 # Products of pairs of columns are used where they are at most this share of the rows
 # and no more than these columns' pairs.
 FEW_PAIRS, PAIRED_COLUMNS = 0.4, 16
@@ -27,7 +26,7 @@ CHEAP_ROWS = 200
 # Rows from which on the factor has single precision, and shares by which its diagonal
 # is raised until it exists.
 SINGLE_ROWS = 1200
-JITTERS = (1e-6, 1e-5, 1e-4, 1e-3)
+JITTERS: tuple[float, ...] = (1e-6, 1e-5, 1e-4, 1e-3)
 # Conjugate gradient steps that a factor in single precision may need.
 MOST_REFINEMENTS = 25
 
@@ -62,13 +61,14 @@ def schur_of(rows: Array, factors: Pairs, matrices: Pairs, diagonal: Array) -> S
         return Schur(_by_pairs(rows, matrices, diagonal), multiply, exact=False)
     if m < SINGLE_ROWS:
         try:
-            return Schur(_double(rows, factors, diagonal), multiply)
+            return Schur(_dense(rows, factors, diagonal, np.float64), multiply)
         except np.linalg.LinAlgError:
             # Near a norm of zero the diagonal is lost beside the rest; Woodbury's
             # formula keeps it.
             if N <= PAIRED_COLUMNS:
                 return Schur(_by_pairs(rows, matrices, diagonal), multiply, exact=False)
-    return Schur(_single(rows, factors, diagonal), multiply, exact=False)
+    solver = _dense(rows, factors, diagonal, np.float32)
+    return Schur(solver, multiply, exact=False)
 
 
 class BorderedSystem:
@@ -153,44 +153,33 @@ class BorderedSystem:
         return z, t, level + y_level
 
 
-def _rank_one_sums(
-    rows: NDArray[np.floating], factors: Pairs, syrk: Callable[..., Array]
-) -> Array:
-    """Return the lower triangle of the sum of products, entry by entry, of X F F'X'."""
-    parts = []
-    for a, b in factors:
-        part = syrk(1.0, (rows @ a).T, trans=1, lower=1)
-        part *= syrk(1.0, (rows @ b).T, trans=1, lower=1)
-        parts.append(part)
-    return np.add(parts[0], parts[1], out=parts[0])
-
-
-def _double(rows: Array, factors: Pairs, diagonal: Array) -> Callable[[Array], Array]:
-    H = _rank_one_sums(rows, factors, dsyrk)
-    H[np.diag_indices_from(H)] += diagonal
-    factor, failed = dpotrf(H, lower=1, clean=0, overwrite_a=1)
-    if failed:
-        raise np.linalg.LinAlgError("the Newton matrix has lost its definiteness")
-
-    def solver(right: Array) -> Array:
-        out: Array = dpotrs(factor, right, lower=1)[0]
-        return out
-
-    return solver
-
-
-def _single(rows: Array, factors: Pairs, diagonal: Array) -> Callable[[Array], Array]:
-    single = [(a.astype(np.float32), b.astype(np.float32)) for a, b in factors]
-    H = _rank_one_sums(rows.astype(np.float32), single, ssyrk)
+def _dense(
+    rows: Array, factors: Pairs, diagonal: Array, dtype: type
+) -> Callable[[Array], Array]:
+    """Return the solver by one dense factor in double or single precision."""
+    syrk, potrf, potrs = get_blas_funcs(["syrk"], dtype=dtype) + get_lapack_funcs(
+        ["potrf", "potrs"], dtype=dtype
+    )
+    X: Array = rows.astype(dtype, copy=False)
+    H: Array | None = None
+    for first, second in factors:
+        part = syrk(1.0, (X @ first.astype(dtype)).T, trans=1, lower=1)
+        part *= syrk(1.0, (X @ second.astype(dtype)).T, trans=1, lower=1)
+        H = part if H is None else np.add(H, part, out=H)
+    assert H is not None
     places = np.diag_indices_from(H)
     whole = H[places] + diagonal
-    # Scaled to a unit diagonal, so that nothing overflows and the jitter is even.
-    root = (1.0 / np.sqrt(whole)).astype(np.float32)
-    H *= root
-    H *= root[:, None]
-    for jitter in JITTERS:
-        H[places] = 1.0 + jitter
-        factor, failed = spotrf(H, lower=1, clean=0, overwrite_a=0)
+    root = np.ones(len(H))
+    jitters: tuple[float, ...] = (0.0,)
+    if dtype is np.float32:
+        # Scaled to a unit diagonal, so that nothing overflows and the jitter is even.
+        root, jitters = (1.0 / np.sqrt(whole)).astype(dtype), JITTERS
+        H *= root
+        H *= root[:, None]
+        whole = np.ones(len(H))
+    for jitter in jitters:
+        H[places] = whole + jitter
+        factor, failed = potrf(H, lower=1, clean=0, overwrite_a=0)
         if not failed:
             break
     else:
@@ -198,8 +187,8 @@ def _single(rows: Array, factors: Pairs, diagonal: Array) -> Callable[[Array], A
     del H
 
     def solver(right: Array) -> Array:
-        scaled = (right.T * root).T.astype(np.float32)
-        out: Array = spotrs(factor, scaled, lower=1)[0].astype(float)
+        scaled: Array = (right.T * root).T.astype(dtype)
+        out: Array = potrs(factor, scaled, lower=1)[0].astype(float)
         return (out.T * root).T
 
     return solver
@@ -312,7 +301,7 @@ LEAST_AIM = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Inside:
+class Iterate:
     """A strictly feasible point with its multipliers.
 
     `above` and `below` are the matrices of :math:`M \\preceq tI` and
@@ -388,41 +377,24 @@ class SpectralInterior:
     cap: float | None = None
     bend: float = 0.0
 
-    def start(self, z: Array | None = None) -> Inside:
+    def start(self, z: Array | None = None) -> Iterate:
         """Return a first point, at z or at equal weights, with Y in the middle."""
         m, N = self.rows.shape
         z = np.full(m, 1.0 / m) if z is None else z
         half = np.eye(N) / (2.0 * N)
         M = self.operator(z)
         norm = spectral_norm(M)
-        return self.resume(z, half, half, 0.2 * norm, 0.05 * norm, M)
-
-    def resume(
-        self,
-        z: Array,
-        above: Array,
-        below: Array,
-        room: float,
-        slack: float,
-        M: Array | None = None,
-    ) -> Inside:
-        """Return the point with these matrices, `room` and `slack` inside its bounds.
-
-        t is `room` above the norm; the multipliers of z are at least `slack`.
-        """
-        M = self.operator(z) if M is None else M
-        norm = spectral_norm(M)
-        pulls = quadratic_forms(self.rows, above - below)
-        level = float(pulls.max()) + slack
-        low, high = level - pulls, np.zeros(z.size)
+        level, high = 0.05 * norm, np.zeros(m)
+        low = np.full(m, level)
         if self.cap is not None:
             # Products with the room below the cap as large as those with z.
-            high = np.full(z.size, float(z @ low) / (self.cap * z.size - 1.0))
+            high = np.full(m, float(z @ low) / (self.cap * m - 1.0))
             level = level - float(high[0])
         low = low + 2.0 * self.bend * z
-        return Inside(z, norm + room, above, below, low, high, level, M, norm, pulls)
+        t, pulls = norm + 0.2 * norm, np.zeros(m)
+        return Iterate(z, t, half, half, low, high, level, M, norm, pulls)
 
-    def mismatched(self, here: Inside, z: Array, low: Array, high: Array) -> Inside:
+    def mismatched(self, here: Iterate, z: Array, low: Array, high: Array) -> Iterate:
         """Return the point with the matrices of another one, on these rows.
 
         The multipliers need not match the matrices.
@@ -445,7 +417,7 @@ class SpectralInterior:
         """Return M(z)."""
         return self.target - (self.rows * z[:, None]).T @ self.rows
 
-    def advance(self, here: Inside) -> Inside:
+    def advance(self, here: Iterate) -> Iterate:
         """Return the point after one predictor and one corrector.
 
         Raises `numpy.linalg.LinAlgError` where rounding leaves no step.
@@ -466,7 +438,7 @@ class SpectralInterior:
         share = 0.9 + 0.09 * min(1.0, primal, dual)
         return self._moved(here, move, min(1.0, share * primal), min(1.0, share * dual))
 
-    def _moved(self, here: Inside, move: _Move, primal: float, dual: float) -> Inside:
+    def _moved(self, here: Iterate, move: _Move, primal: float, dual: float) -> Iterate:
         if not max(primal, dual) > 1e-6:
             raise np.linalg.LinAlgError("no step is left")
         z = here.z + primal * move.z
@@ -511,7 +483,7 @@ class _NewtonAt:
     below the cap, which without a cap is infinite and no pair.
     """
 
-    def __init__(self, problem: SpectralInterior, here: Inside) -> None:
+    def __init__(self, problem: SpectralInterior, here: Iterate) -> None:
         self.problem, self.here = problem, here
         rows, z = problem.rows, here.z
         m, N = rows.shape

@@ -13,7 +13,12 @@ from counterpoise.linalg.arrays import Array, Indices, finite_array
 from counterpoise.linalg.kernels import EXACT_CUT, StoredMatrix
 from counterpoise.optim.certificate import Certificate
 from counterpoise.optim.sets import CappedSimplex, Simplex
-from counterpoise.optim.spectral.interior_point import PanelCholesky, SpectralInterior
+from counterpoise.optim.spectral.interior_point import (
+    PanelCholesky,
+    SpectralInterior,
+    quadratic_forms,
+    spectral_norm,
+)
 
 # -----------------------------------------------------------------------------
 # Extreme eigenpairs of a weighted kernel operator by block Lanczos.
@@ -181,28 +186,6 @@ def _dominates(
     except np.linalg.LinAlgError:
         return False
     return True
-
-
-def exact_images(kernel: Any, coefficients: Array) -> Array:
-    """Return K C in double precision from the entries; O(q^2) a column."""
-    out = np.empty(coefficients.shape)
-    for first in range(0, len(out), PROVED_ROWS):
-        rows = slice(first, first + PROVED_ROWS)
-        out[rows] = kernel.block(rows, slice(None)) @ coefficients
-    return out
-
-
-def orthonormal_features(coefficients: Array, images: Array) -> Array:
-    """Return features of all rows in the orthonormal basis nearest to the given one.
-
-    So directions keep their meaning, and their values; those that the kernel gives no
-    length are left out.
-    """
-    gram = coefficients.T @ images
-    squares, turn = eigh(0.5 * (gram + gram.T), check_finite=False)
-    some = squares > 1e-12 * max(float(squares[-1]), 1e-300)
-    inverse = (turn[:, some] / np.sqrt(squares[some])) @ turn[:, some].T
-    return images @ inverse
 
 
 # -----------------------------------------------------------------------------
@@ -499,13 +482,11 @@ class Discrepancy(SpectralNorm):
 
     def norm(self, z: Array) -> float:
         """Return the spectral norm of M(z)."""
-        ends = eigvalsh(self.operator(z), check_finite=False)
-        return float(max(ends[-1], -ends[0], 0.0))
+        return spectral_norm(self.operator(z))
 
     def pull(self, Y: Array) -> Array:
         """Return x'Yx of every row."""
-        out: Array = np.einsum("ij,ij->i", self.rows @ Y, self.rows)
-        return out
+        return quadratic_forms(self.rows, Y)
 
     def dual_value(self, Y: Array | DualMatrix) -> float:
         """Return L(Y), Y divided by its nuclear norm if that is above one."""
@@ -751,7 +732,13 @@ class KernelDiscrepancy(SpectralNorm):
         """
         inside = self.inside(z)
         ritz = self.ritz(inside)
-        duals = [self._own_dual(ritz)]
+        # The dual matrix of the problem on the extreme Ritz vectors' span.
+        order = np.argsort(-np.abs(ritz.values), kind="stable")[:MOST_EXTREME]
+        least = NEAR_THE_NORM * np.abs(ritz.values[order[0]])
+        some = order[np.abs(ritz.values[order]) >= least]
+        _, own = self.reduced(ritz.images[:, some]).small_dual(ritz.norm)
+        coefficients = ritz.coefficients[:, some] @ own.directions
+        duals = [DualMatrix(coefficients, own.values)]
         if isinstance(hint, DualMatrix):
             duals.append(hint)
         bound = self._dual_values(duals)
@@ -780,25 +767,29 @@ class KernelDiscrepancy(SpectralNorm):
             + self.target_share @ self.kernel.diagonal()[self.size :]
         )
 
-    def _own_dual(self, ritz: RitzPairs) -> DualMatrix:
-        """Return the dual matrix of the problem on the extreme Ritz vectors' span."""
-        order = np.argsort(-np.abs(ritz.values), kind="stable")[:MOST_EXTREME]
-        largest = np.abs(ritz.values[order[0]])
-        some = order[np.abs(ritz.values[order]) >= NEAR_THE_NORM * largest]
-        _, dual = self.reduced(ritz.images[:, some]).small_dual(ritz.norm)
-        return DualMatrix(ritz.coefficients[:, some] @ dual.directions, dual.values)
-
     def _dual_values(self, duals: list[DualMatrix]) -> float:
         """Return the best bound of some dual matrices, in one pass over the kernel."""
         duals = [one for one in duals if np.any(one.values)]
         if not duals:
             return 0.0
         directions = [one.directions[:, one.values != 0.0] for one in duals]
-        images = exact_images(self.kernel, np.concatenate(directions, axis=1))
+        # K C in double precision from the entries; O(q^2) a column.
+        coefficients = np.concatenate(directions, axis=1)
+        images = np.empty(coefficients.shape)
+        for row in range(0, len(images), PROVED_ROWS):
+            rows = slice(row, row + PROVED_ROWS)
+            images[rows] = self.kernel.block(rows, slice(None)) @ coefficients
         best, first, m = 0.0, 0, self.size
         for one, columns in zip(duals, directions, strict=True):
             last = first + columns.shape[1]
-            squares = orthonormal_features(columns, images[:, first:last]) ** 2
+            # Features of all rows in the orthonormal basis nearest to the directions,
+            # which keep their values; those without length are left out.
+            image = images[:, first:last]
+            gram = columns.T @ image
+            lengths, turn = eigh(0.5 * (gram + gram.T), check_finite=False)
+            some = lengths > 1e-12 * max(float(lengths[-1]), 1e-300)
+            root = (turn[:, some] / np.sqrt(lengths[some])) @ turn[:, some].T
+            squares = (image @ root) ** 2
             target, values = self.target_share @ squares[m:], one.values
             bound, _ = self.best_truncation(target, squares[:m], values[values != 0.0])
             best, first = max(best, bound), last

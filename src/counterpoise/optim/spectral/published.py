@@ -167,10 +167,6 @@ class _Oracle:
     norms: Array
     reach: int
 
-    def reaching(self, place: int) -> "_Oracle":
-        """Return the oracle with a width that covers a place, and some more."""
-        return replace(self, reach=min(max(place, 2 * self.reach), len(self.order) - 1))
-
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
@@ -300,7 +296,8 @@ class MultiplicativeWeights:
                 place = int(np.argmax(good[oracle.order]))
                 if place > oracle.reach:
                     # The width must cover every row that is returned.
-                    oracle = oracle.reaching(place)
+                    reach = min(max(place, 2 * oracle.reach), problem.size - 1)
+                    oracle = replace(oracle, reach=reach)
                     trial = self._trial(problem, best, oracle, trial.alpha)
                     continue
                 answer = np.zeros(problem.size)
@@ -467,7 +464,8 @@ def _solved(
     m, width = problem.rows.shape
     # In units of the value at equal weights, the tolerances mean what they say.
     unit = problem.uniform_value or 1.0
-    rows, columns = _upper_triangle(width)
+    # The upper triangle, column after column.
+    columns, rows = np.tril_indices(width)
     factor = np.where(rows == columns, 1.0, math.sqrt(2.0))
     products = problem.rows[:, rows] * problem.rows[:, columns] * (factor / unit)
     moment = problem.target_moment[rows, columns] * (factor / unit)
@@ -486,12 +484,6 @@ def _solved(
     Y = np.zeros((width, width))
     Y[rows, columns] = Y[columns, rows] = (plus - minus) / factor
     return x[:m], Y
-
-
-def _upper_triangle(width: int) -> tuple[Indices, Indices]:
-    """Return the places of the upper triangle, column after column."""
-    columns, rows = np.tril_indices(width)
-    return rows, columns
 
 
 # -----------------------------------------------------------------------------
@@ -639,7 +631,7 @@ class _Walk:
     weight: float = 0.0
     count: int = 0
 
-    def begun_anew(self) -> "_Walk":
+    def restarted(self) -> "_Walk":
         """Return the walk with empty sums."""
         duals, points = np.zeros_like(self.duals), np.zeros_like(self.points)
         return replace(self, duals=duals, points=points, weight=0.0, count=0)
@@ -707,11 +699,11 @@ class SpectralSubgradient:
         """Return the state after `every` subgradient steps."""
         walk, best = state.memory
         if walk.count >= self.memory:
-            walk = walk.begun_anew()
+            walk = walk.restarted()
         lowest, value = walk.z, walk.value
         for _ in range(self.every):
             before = walk.z
-            walk = self._walked(problem, walk, max(best.bound, 0.0))
+            walk = self._walk(problem, walk, max(best.bound, 0.0))
             # The walk knows the value of the point that it has left.
             if walk.value < value:
                 lowest, value = before, walk.value
@@ -720,7 +712,7 @@ class SpectralSubgradient:
         best = best.or_dual(problem, walk.duals)
         return best.state(problem, (walk, best))
 
-    def _walked(self, problem: Discrepancy, walk: _Walk, bound: float) -> _Walk:
+    def _walk(self, problem: Discrepancy, walk: _Walk, bound: float) -> _Walk:
         """Return the walk after one subgradient step."""
         z, log_z, k = walk.z, walk.log_z, walk.k + 1
         eigenvalue, v = _extreme(problem, z, walk.vector)
@@ -732,7 +724,7 @@ class SpectralSubgradient:
         apart = float(np.ptp(slopes))
         if apart == 0.0:
             # No row is better than another: z and this dual matrix prove each other.
-            length, walk = 1.0, walk.begun_anew()
+            length, walk = 1.0, walk.restarted()
         elif self.kind == "entropic":
             length = 2.0 * math.sqrt(2.0 * math.log(problem.size) / k) / apart
             log_z = log_z - length * slopes

@@ -245,21 +245,27 @@ class KernelSubspace:
         level = max(memory.work.inside.norm, JOINING * incumbent.value)
         some = np.abs(pairs.values) > JOINING * level
         some[: self.fewest] = some[-self.fewest :] = True
-        memory, work = self._narrowed(memory, int(some.sum()))
+        work, basis, images = memory.work, memory.basis, memory.images
+        keep = max(self.largest - int(some.sum()), 1)
+        if images.shape[1] > keep:
+            # Room for those that join.
+            _, turn = np.linalg.eigh(work.inside.above + work.inside.below)
+            turn = turn[:, -keep:]
+            basis, images, work = basis @ turn, images @ turn, work.turned(turn)
         fresh, fresh_images = orthonormal(
             pairs.coefficients[:, some],
             pairs.images[:, some],
             problem.kernel.cut,
-            (memory.basis, memory.images),
+            (basis, images),
             problem.kernel.product if problem.kernel.cut > EXACT_CUT else None,
         )
-        images = np.concatenate([memory.images, fresh_images], axis=1)
+        images = np.concatenate([images, fresh_images], axis=1)
         target = self.accuracy * (incumbent.value - max(incumbent.bound, 0.0))
         stalled = memory.is_final(target, fresh.size)
         if fresh.size:
             work = work.widened(problem.reduced(images))
         after = _SubspaceMemory(
-            np.concatenate([memory.basis, fresh], axis=1),
+            np.concatenate([basis, fresh], axis=1),
             images,
             work,
             target,
@@ -295,19 +301,6 @@ class KernelSubspace:
         places = np.r_[:half, count - half : count]
         out: Indices = np.unique(places.clip(0, count - 1))
         return out
-
-    def _narrowed(
-        self, memory: _SubspaceMemory, joining: int
-    ) -> tuple[_SubspaceMemory, WorkingSet]:
-        """Return the basis with room for those that join."""
-        keep = max(self.largest - joining, 1)
-        work = memory.work
-        if memory.images.shape[1] <= keep:
-            return memory, work
-        _, turn = np.linalg.eigh(work.inside.above + work.inside.below)
-        turn = turn[:, -keep:]
-        basis, images = memory.basis @ turn, memory.images @ turn
-        return replace(memory, basis=basis, images=images), work.turned(turn)
 
 
 def _state(

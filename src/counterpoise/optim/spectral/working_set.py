@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.optim.loop import Acceptance, Requirements, Solver, State
 from counterpoise.optim.spectral.interior_point import (
-    Inside,
+    Iterate,
     SpectralInterior,
     quadratic_forms,
     spectral_norm,
@@ -302,7 +302,7 @@ class WorkingSet:
     problem: Discrepancy
     columns: Indices
     interior: SpectralInterior
-    inside: Inside
+    inside: Iterate
     incumbent: Incumbent
     pulls: Array
     restricted: float = 0.0
@@ -412,13 +412,23 @@ class WorkingSet:
         """The gap of the best point and the best bound."""
         return self.incumbent.value - max(self.incumbent.bound, 0.0)
 
+    @property
+    def _restricted_gap(self) -> float:
+        """The gap on the rows in use."""
+        value = self.inside.norm + self.problem.spread_term(self.point)
+        return value - self.restricted
+
     def advanced(self, accuracy: float = 0.0) -> "WorkingSet":
         """Return the set after one step, with other rows before it if they are due.
 
         `accuracy` is the absolute gap that is wanted: no row is exchanged for less.
         One step on w of m rows costs O(w^2 N + w^3 / 3 + N^3), pricing O(m N^2).
         """
-        here = self._exchanged() if self._due(accuracy) else self
+        here = self
+        if not self.whole and self.missed > 0.0:
+            near = 0.5 * max(self.restricted, 2.0 * accuracy)
+            if self._restricted_gap < min(EXCHANGE * self.missed, near):
+                here = self._exchanged()
         if here.age >= PATIENCE and here.gap > 0.9 * here.gap_then:
             here = replace(here, inside=here.interior.start(here.inside.z), age=0)
         try:
@@ -442,16 +452,6 @@ class WorkingSet:
             return replace(self._exchanged(), failures=failures)
         inside = self.interior.start(self.inside.z)
         return replace(self, inside=inside, age=0, failures=failures)
-
-    def _due(self, accuracy: float) -> bool:
-        if self.whole or not self.missed > 0.0:
-            return False
-        gap = self._value() - self.restricted
-        near = 0.5 * max(self.restricted, 2.0 * accuracy)
-        return gap < EXCHANGE * self.missed and gap < near
-
-    def _value(self) -> float:
-        return self.inside.norm + self.problem.spread_term(self.point)
 
     def _priced(self) -> "WorkingSet":
         """Return the same with its proof over all rows."""
@@ -477,7 +477,7 @@ class WorkingSet:
         """Return the set with unused rows dropped and violating ones joined, warm."""
         problem, W, z, pulls = self.problem, self.columns, self.inside.z, self.pulls
         N = problem.rows.shape[1]
-        here, gap = self.inside, self._value() - self.restricted
+        here, gap = self.inside, self._restricted_gap
         top = float(pulls[W].max()) if problem.cap is None else self.inside.level
         slack = top - pulls[W]
         kept = W[(z > 1e-3 / W.size) | (slack < 0.5 * np.median(slack))]
