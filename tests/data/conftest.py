@@ -1,4 +1,4 @@
-"""The three kinds of table that must behave alike."""
+"""The kinds of table that must behave alike."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 
@@ -21,21 +22,25 @@ class Container:
             return pd.DataFrame(dict(columns))
         if self.kind == "polars":
             return pl.DataFrame(dict(columns))
+        if self.kind == "pyarrow":
+            return pa.table(dict(columns))
         return np.column_stack([np.asarray(column) for column in columns.values()])
 
     def series(self, values: Sequence[Any]) -> Any:
         makers = {"pandas": pd.Series, "polars": pl.Series, "numpy": np.asarray}
+        if self.kind == "pyarrow":
+            return pa.chunked_array([values])
         return makers[self.kind](values)
 
     def label(self, columns: Mapping[str, Any], name: str) -> str:
         return repr(list(columns).index(name) if self.kind == "numpy" else name)
 
 
-@pytest.fixture(params=["numpy", "pandas", "polars"])
+@pytest.fixture(params=["numpy", "pandas", "polars", "pyarrow"])
 def container(request):
     return Container(request.param)
 
 
-@pytest.fixture(params=["pandas", "polars"])
+@pytest.fixture(params=["pandas", "polars", "pyarrow"])
 def frames(request):
     return Container(request.param)

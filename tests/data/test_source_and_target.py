@@ -60,8 +60,9 @@ def test_columns_in_another_order_are_refused_not_reordered(frames):
     assert "column 1 is 'c', in X it is 'b'" in message
 
 
-def test_the_advice_about_the_order_works(frames):
-    X, X_target = frames.table(SOURCE), frames.table(only(TARGET, "cba"))
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_the_advice_about_the_order_works(make):
+    X, X_target = make(SOURCE), make(only(TARGET, "cba"))
     _, target = two_samples(X, X_target[list(X.columns)])
     assert target.tolist() == EXPECTED.tolist()
 
@@ -92,14 +93,15 @@ def test_arrays_of_another_width_are_refused_with_both_widths():
 
 
 def test_a_target_without_names_is_matched_by_position_with_a_warning(frames):
-    X, X_target = frames.table(SOURCE), frames.table(TARGET).to_numpy()
+    X, X_target = frames.table(SOURCE), np.column_stack(list(TARGET.values()))
     with pytest.warns(UserWarning, match="X has column names and X_target has none"):
         _, target = two_samples(X, X_target)
     assert target.tolist() == EXPECTED.tolist()
 
 
 def test_a_target_that_alone_has_names_is_refused(frames):
-    message = refusal(frames.table(SOURCE).to_numpy(), frames.table(TARGET))
+    source = np.column_stack(list(SOURCE.values()))
+    message = refusal(source, frames.table(TARGET))
     assert "X_target has column names and X has none: was X transformed" in message
 
 

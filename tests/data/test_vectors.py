@@ -104,9 +104,8 @@ def test_a_missing_name_of_a_class_has_a_row(y):
 
 
 @BOTH
-@pytest.mark.parametrize("value", [np.inf, -np.inf])
-def test_an_infinite_label_has_a_row(container, function, value):
-    message = refusal(function, container.series([1.0, 0.0, value]), 3)
+def test_an_infinite_label_has_a_row(container, function):
+    message = refusal(function, container.series([1.0, 0.0, -np.inf]), 3)
     assert "inf, the first in row 2" in message
 
 

@@ -528,7 +528,7 @@ def key_of_rows(rows: Rows, first: int, name: str | None) -> dict[str, Any]:
     return {name: texts[found.values]}
 
 
-def kinds_for_model(model: "Adapted", blocks: Blocks) -> Kinds:
+def _kinds_of_model(model: "Adapted", blocks: Blocks) -> Kinds:
     """Return what the columns of blocks hold that a fitted model sees."""
     kinds = getattr(model, "_seen_rows_", None)
     if kinds is not None:
@@ -548,7 +548,7 @@ def kinds_for_model(model: "Adapted", blocks: Blocks) -> Kinds:
 def answered(model: "Adapted", blocks: Blocks, method: str) -> NDArray[Any]:
     """Return a model's predictions of all rows of blocks, in their order."""
     announce("predicting every row")
-    kinds = kinds_for_model(model, blocks)
+    kinds = _kinds_of_model(model, blocks)
     work = partial(_predictions, model.estimator_, method, kinds)
     return np.concatenate(list(each_block(blocks, work)))
 
@@ -562,7 +562,7 @@ def weighed_blocks(model: "Adapted", blocks: Blocks) -> Array:
         )
     weights = BlockWeights(
         None if fitted is None else lean(fitted),
-        kinds_for_model(model, blocks),
+        _kinds_of_model(model, blocks),
         model.encoder_,
     )
     return np.concatenate(list(each_block(blocks, weights.ratio, with_places=True)))
@@ -578,7 +578,7 @@ def write_answers(
 ) -> None:
     """Write a model's predictions of all rows to a Parquet file, in their order."""
     announce("predicting every row")
-    kinds = kinds_for_model(model, blocks)
+    kinds = _kinds_of_model(model, blocks)
     classes = model.classes_ if chances else None
     work = partial(_prediction_columns, model.estimator_, kinds, classes, name)
     map_write(blocks, work, path)

@@ -511,13 +511,7 @@ def fit_every_row(
         f"the weights of all {rests.n_source:,} source rows are by a fit to "
         f"{rests.weight_estimator_fit}; the model is fitted to {fitted}"
     )
-    work = partial(
-        _weight_columns, weights, True, options.id, large.source.whole_type(options.id)
-    )
-    return EveryRow(
-        {"all_rows": asdict(rests)},
-        {WEIGHTS_FILE: lambda path: map_write(source, work, path)},
-    )
+    return _every_row(asdict(rests), source, weights, True, large, options.id)
 
 
 def weigh_every_row(
@@ -559,13 +553,21 @@ def weigh_every_row(
         "largest_weight": sums.largest / (sums.total / sums.n),
     }
     weights = BlockWeights(lean(weight_estimator), kinds, samples.encoder)
-    work = partial(
-        _weight_columns, weights, False, options.id, large.source.whole_type(options.id)
-    )
-    return EveryRow(
-        {"all_rows": rests},
-        {WEIGHTS_FILE: lambda path: map_write(source, work, path)},
-    )
+    return _every_row(rests, source, weights, False, large, options.id)
+
+
+def _every_row(
+    rests: dict[str, Any],
+    source: Blocks,
+    weights: BlockWeights,
+    with_ratio: bool,
+    large: LargePair,
+    name_column: str | None,
+) -> EveryRow:
+    id_type = large.source.whole_type(name_column)
+    work = partial(_weight_columns, weights, with_ratio, name_column, id_type)
+    write = partial(map_write, source, work)
+    return EveryRow({"all_rows": rests}, {WEIGHTS_FILE: write})
 
 
 def _budget(estimator: FittedEstimator, n: int, width: int) -> int | None:

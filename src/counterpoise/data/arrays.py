@@ -94,6 +94,10 @@ def readable(X: TableLike) -> TableLike:
             "what it returns"
         )
     X = check_readable(X, "X")
+    packages = nw.dependencies
+    if packages.is_pyarrow_table(X) or packages.is_pyarrow_chunked_array(X):
+        # scikit-learn takes rows of pandas and polars frames alone.
+        X = X.to_pandas()
     has_rows = X is None or hasattr(X, "__len__") or hasattr(X, "shape")
     return X if has_rows else np.asarray(X)
 

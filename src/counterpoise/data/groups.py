@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.stats import norm, rankdata
 from scipy.stats import t as student
@@ -117,10 +118,10 @@ def _error(
 
 def with_units(
     samples: SamplesAsRead,
-    groups: Any = None,
-    groups_target: Any = None,
-    time: Any = None,
-    time_target: Any = None,
+    groups: ArrayLike | None = None,
+    groups_target: ArrayLike | None = None,
+    time: ArrayLike | None = None,
+    time_target: ArrayLike | None = None,
 ) -> SamplesAsRead:
     """Return samples with what their rows belong to, if it is said: groups or time."""
     by_group = groups is not None or groups_target is not None
@@ -224,7 +225,7 @@ def alike_neighbors(X: Array) -> tuple[float, int]:
     return best, at
 
 
-def names_groups(values: Any, target: Any) -> bool:
+def names_groups(values: NDArray[Any], target: NDArray[Any]) -> bool:
     """Return whether values repeat within the samples and hardly meet in both.
 
     Examples
@@ -239,7 +240,7 @@ def names_groups(values: Any, target: Any) -> bool:
     return bool(np.isin(target, values).mean() < SHARED)
 
 
-def _values(column: TableColumn) -> Any:
+def _values(column: TableColumn) -> NDArray[Any]:
     there = column.values[~column.missing]
     if column.kind != CATEGORIES:
         return there
@@ -349,7 +350,7 @@ class Divisions:
         return np.asarray(self._parts @ half.T)
 
     @property
-    def _parts(self) -> Any:
+    def _parts(self) -> sparse.csr_array:
         """What every row counts, a row a part."""
         N, C = self.part.size, self.is_target.shape[1]
         places = self.part, np.arange(N)

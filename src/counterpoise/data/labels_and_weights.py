@@ -193,7 +193,7 @@ def as_responses(
     y = check_readable(y, name)
     if not (is_frame(y) or is_series(y)):
         y = plain_array(y, name)
-    if len(y.shape) != 2:
+    if is_series(y) or len(y.shape) != 2:
         responses = as_column(y, name=name)
     elif multi_output:
         responses = as_matrix(y, name=name)

@@ -588,11 +588,14 @@ def _await(
     ask = future.exception if settle else future.result
     since: float | None = None
     seconds, announced = 0.0, False
+    for_the_transfer = BETWEEN_LOOKS
     while True:
+        patience = min(BETWEEN_LOOKS, max(limit - seconds, 0.1))
+        if future.done():
+            # A large result takes its time to come, and longer at every trial.
+            patience = for_the_transfer = 2 * for_the_transfer
         try:
-            # A large result takes its time to come.
-            patience = min(BETWEEN_LOOKS, max(limit - seconds, 0.1))
-            answer = ask(timeout=limit if future.done() else patience)
+            answer = ask(timeout=patience)
         except CancelledError as error:
             state = f"the connection to the Dask scheduler {address} was lost"
             raise _unavailable(state, block, "start the cluster again") from error

@@ -1,4 +1,4 @@
-"""Progress messages and bars."""
+"""Progress: steps that long work announces, and listeners that report them."""
 
 import logging
 import sys
@@ -13,8 +13,7 @@ from threading import Event, Lock, Thread
 #
 # Nothing is printed here. Without a listener a step is a message of level INFO to the
 # logger "counterpoise" and nothing else; a listener is set for what runs inside a
-# `with`,
-# in its own thread of execution alone.
+# `with`, in its own thread of execution alone.
 # -----------------------------------------------------------------------------
 
 
