@@ -604,7 +604,7 @@ def test_findings_are_kept_by_content_and_seed_and_few_of_them():
     X = np.arange(8.0).reshape(4, 2)
 
     def mark(X, target, seed):
-        samples = SamplesAsRead.read_numbers(X, target)
+        samples = SamplesAsRead.read(X, target, form="numbers")
         remember_content(samples, X, target, seed)
         return samples.found.get(_CONTENT)
 

@@ -4,7 +4,7 @@ import operator
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -363,92 +363,64 @@ class SamplesAsRead:
         X_target: object,
         sample_weight: ArrayLike | None = None,
         target_weight: ArrayLike | None = None,
-    ) -> "SamplesAsRead":
-        """Return tables of any kind as read; sparse matrices as they are.
-
-        What has been read passes through untouched.
-        """
-        if isinstance(X, SamplesAsRead):
-            return X._alone(sample_weight, target_weight)
-        if X_target is None:
-            raise InvalidInputError("X_target is None: two samples are needed")
-        if has_sparse(X, X_target):
-            return cls.read_numbers(
-                X, X_target, sample_weight, target_weight, accept_sparse=True
-            )
-        tables = two_tables(X, X_target)
-        return cls(
-            *weights_of_both(sample_weight, target_weight, *map(len, tables)),
-            names=column_names(X),
-            tables=tables,
-            given=(X, X_target),
-            labels=tables[0].labels,
-        )
-
-    @classmethod
-    def read_numbers(
-        cls,
-        X: object,
-        X_target: object,
-        sample_weight: ArrayLike | None = None,
-        target_weight: ArrayLike | None = None,
         *,
+        form: Literal["tables", "numbers", "encoded"] = "tables",
         min_rows: int = 1,
-        accept_sparse: bool = False,
+        accept_sparse: bool = True,
     ) -> "SamplesAsRead":
-        """Return tables of finite numbers as read; all others are refused.
+        """Return validated source and target samples (no-op if already validated).
 
         Parameters
         ----------
         X, X_target : array-like, frame or sparse matrix; the second or a tuple of such
         sample_weight, target_weight : array of shape (n,), (m,)
-        min_rows : int
-            The smallest number of source rows.
-        accept_sparse : bool
-            Whether sparse matrices may come.
+        form : {"tables", "numbers", "encoded"}, default="tables"
+            "tables": of any kind, read column by column, sparse matrices as they are.
+            "numbers": finite numbers, others are refused. "encoded": of any kind, as
+            matrices, encoded by how much the rows count.
+        min_rows : int, default=1
+            The smallest number of source rows (of numbers).
+        accept_sparse : bool, default=True
+            Whether sparse matrices are accepted (as numbers).
         """
+        weights = sample_weight, target_weight
         if isinstance(X, SamplesAsRead):
-            return X._alone(sample_weight, target_weight)
+            if any(one is not None for one in weights):
+                raise InvalidInputError(
+                    "samples that were read have their weights: give none"
+                )
+            return X
+        if X_target is None and form == "tables":
+            raise InvalidInputError("X_target is None: two samples are needed")
+        if form == "tables" and not has_sparse(X, X_target):
+            tables = two_tables(X, X_target)
+            return cls(
+                *weights_of_both(*weights, *map(len, tables)),
+                names=column_names(X),
+                tables=tables,
+                given=(X, X_target),
+                labels=tables[0].labels,
+            )
+        if form == "encoded":
+            source, target = as_numbers(
+                X, X_target, sample_weight=sample_weight, target_weight=target_weight
+            )
+            check_moderate(source, "X", None)
+            check_moderate(target, "X_target", None)
+            counts = weights_of_both(*weights, source.shape[0], target.shape[0])
+            return cls(*counts, matrices=(source, target))
         source, target = two_samples(
             X, X_target, min_rows=min_rows, accept_sparse=accept_sparse
         )
         assert target is not None
-        weights = weights_of_both(
-            sample_weight, target_weight, source.shape[0], target.shape[0]
-        )
         labels = column_labels(X)
         return cls(
-            *weights,
+            *weights_of_both(*weights, source.shape[0], target.shape[0]),
             names=None if labels is None else names_among(labels),
             matrices=(source, target),
             given=(X, X_target),
             labels=labels,
         )
-
-    @classmethod
-    def read_encoded(
-        cls,
-        X: object,
-        X_target: object,
-        sample_weight: ArrayLike | None = None,
-        target_weight: ArrayLike | None = None,
-    ) -> "SamplesAsRead":
-        """Return tables of any kind as matrices, encoded by how much the rows count.
-
-        For measures that look at numbers alone; arrays of finite numbers are not read
-        column by column.
-        """
-        if isinstance(X, SamplesAsRead):
-            return X._alone(sample_weight, target_weight)
-        source, target = as_numbers(
-            X, X_target, sample_weight=sample_weight, target_weight=target_weight
-        )
-        check_moderate(source, "X", None)
-        check_moderate(target, "X_target", None)
-        weights = weights_of_both(
-            sample_weight, target_weight, source.shape[0], target.shape[0]
-        )
-        return cls(*weights, matrices=(source, target))
 
     @classmethod
     def read_blocks(
@@ -695,14 +667,6 @@ class SamplesAsRead:
         return scale_of_moments(
             (source.mean, source.variance), (target.mean, target.variance), self.names
         )
-
-    def _alone(self, *weights: object) -> "SamplesAsRead":
-        """Return itself; refuse weights beside it, which were read with the rows."""
-        if any(one is not None for one in weights):
-            raise InvalidInputError(
-                "samples that were read have their weights: give none"
-            )
-        return self
 
     def check_rows(self, n: int) -> None:
         """Refuse to stand beside a source of another number of rows."""

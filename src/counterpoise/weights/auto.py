@@ -278,13 +278,6 @@ class Trials:
         with held_back():
             return weight_estimator._fit_samples(self._read)
 
-    def are_of(self, samples: TwoSamples) -> bool:
-        """Return whether samples of these rows have the same rows, counted alike."""
-        own = self.samples
-        return np.array_equal(
-            samples.source_share, own.source_share
-        ) and np.array_equal(samples.target_share, own.target_share)
-
     @cached_property
     def classifiers(self) -> ClassifierTrials:
         """Out-of-fold odds of the rows, by every classifier that was asked for."""
@@ -304,9 +297,10 @@ class Trials:
     @cached_property
     def scaled_parts(self) -> list[ScaledFold]:
         """The rows outside and inside of each fold, on the scale of the former."""
+        fold, fold_target = self.parts
         with held_back():
             return [
-                ScaledFold.of(self.samples, *(part == k for part in self.parts))
+                ScaledFold.of(self.samples, fold == k, fold_target == k)
                 for k in range(N_FOLDS)
             ]
 
@@ -575,7 +569,14 @@ class AutoWeights(WeightEstimator):
             trials = Trials(some, seed, deadline)
         self._left_out_ = not reached.all()
         samples = samples.take(np.arange(samples.source.shape[0]), reached)
-        chosen, supported = self._choose(candidates(trials, self._common(seed)), trials)
+        common = {
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "callback": self.callback,
+            "allow_no_overlap": True,
+            "random_state": seed,
+        }
+        chosen, supported = self._choose(candidates(trials, common), trials)
         weights = self._take(chosen, supported, samples, trials)
         assert self.weight_estimator_.solution_ is not None
         return FitResult(
@@ -690,20 +691,22 @@ class AutoWeights(WeightEstimator):
         again = clone(chosen.weight_estimator)
         if "max_time" in again.get_params(deep=False):
             again.set_params(max_time=trials.deadline.left())
-        rows, aims = np.arange(0), np.arange(0)
-        part = samples
-        is_classifier = isinstance(again, DiscriminatorWeights)
-        if is_classifier:
-            rows, aims = thinned(samples, trials.seed, ROWS_TAUGHT)
-            part = samples.take(rows, aims)
-        if is_classifier and trials.are_of(part):
+        if not isinstance(again, DiscriminatorWeights):
+            with held_back():
+                fitted = again._fit_samples(SamplesAsRead.of_ordered(samples))
+            self.weight_estimator_ = fitted
+            return fitted.weights_
+        rows, aims = thinned(samples, trials.seed, ROWS_TAUGHT)
+        part, tried = samples.take(rows, aims), trials.samples
+        # The rows of the trials, counted alike: nothing is fitted twice.
+        if np.array_equal(part.source_share, tried.source_share) and np.array_equal(
+            part.target_share, tried.target_share
+        ):
             fitted = trials.fitted(again, {chosen.name: again.estimator})
         else:
             with held_back():
                 fitted = again._fit_samples(SamplesAsRead.of_ordered(part))
         self.weight_estimator_ = fitted
-        if not is_classifier:
-            return fitted.weights_
         if not chosen.by_heart:
             return fitted._weigh_rows(samples.source)
         return _with_others(fitted, fitted.held_out_.source, rows, samples.source)
@@ -740,16 +743,6 @@ class AutoWeights(WeightEstimator):
             "chosen": np.arange(len(candidates)) == choice.chosen,
         }
         return candidates[choice.chosen], float(supported[choice.chosen])
-
-    def _common(self, seed: int) -> dict[str, Any]:
-        """Return what all candidates are told."""
-        return {
-            "tol": self.tol,
-            "max_iter": self.max_iter,
-            "callback": self.callback,
-            "allow_no_overlap": True,
-            "random_state": seed,
-        }
 
 
 def _with_others(

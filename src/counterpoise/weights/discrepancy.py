@@ -399,10 +399,17 @@ class DiscrepancyWeights(WeightEstimator):
         problem = posed.problem
         self.discrepancy_uniform_ = float(problem.uniform_value)
         self.spread_ = float(problem.spread)
+        m = samples.target_share.size
+        if gram is None:
+            # The constant left out.
+            kind = replace(self.hypotheses_, constant=0.0)
+            squares = kind.diagonal(samples.target)
+        else:
+            squares = gram.diagonal()[-m:]
         warn_of_one_row(
-            samples.target_share * self._target_squares(samples, gram),
+            samples.target_share * squares,
             self.discrepancy_uniform_,
-            self._among_all_[-samples.target_share.size :] - self._sizes_[0],
+            self._among_all_[-m:] - self._sizes_[0],
         )
         solution = self._least(posed, deadline)
         z = problem.inside(solution.x)
@@ -437,16 +444,13 @@ class DiscrepancyWeights(WeightEstimator):
         spread = default_spread(samples, self.hypotheses_, gram, uniform)
         return replace(found, problem=replace(found.problem, spread=spread))
 
-    def _target_squares(self, samples: TwoSamples, gram: Array | None) -> Array:
-        """Return the squared norm of every target row, the constant left out."""
-        if gram is not None:
-            return gram.diagonal()[-samples.target_share.size :]
-        kind = replace(self.hypotheses_, constant=0.0)
-        return kind.diagonal(samples.target)
-
     def _least(self, posed: PosedDiscrepancy, deadline: Deadline) -> Solution:
         """Return the weights of least discrepancy of the distinct source rows."""
-        problem, floor = posed.problem, _rounding(posed.problem)
+        problem = posed.problem
+        # The absolute error that rounding alone may leave in a norm.
+        floor = problem.floor
+        if not isinstance(problem, Discrepancy):
+            floor = 1e-14 * float(problem.kernel.diagonal().max())
         if problem.uniform_value <= problem.floor:
             # What is left is rounding, and no scale.
             problem = replace(problem, reference=0.0)
@@ -537,11 +541,14 @@ class DiscrepancyWeights(WeightEstimator):
             return None
         if when not in self._spectra_:
             samples = self._kept_rows("the spectrum")
+            names = getattr(self, "feature_names_in_", None)
+            if names is None:
+                names = [f"x{j}" for j in range(self.n_features_in_)]
             pair = MomentPair.of(
                 self.hypotheses_,
                 self._scaled(samples.source),
                 self._scaled(samples.target),
-                self._names(),
+                tuple(names),
                 self._gram(samples),
             )
             share = samples.source_share
@@ -550,27 +557,11 @@ class DiscrepancyWeights(WeightEstimator):
             shares = np.concatenate([-share / share.sum(), samples.target_share])
             found = pair.spectrum(shares)
             if self.kernel != "linear":
-                found = self._by_place(found)
+                # Rows in the order in which they came.
+                places = self._among_all_
+                direction = np.zeros(sum(self._sizes_))
+                direction[places] = found.direction
+                ranking = tuple((int(places[k]), one) for k, one in found.ranking)
+                found = replace(found, direction=direction, ranking=ranking)
             self._spectra_[when] = found
         return self._spectra_[when]
-
-    def _by_place(self, found: DiscrepancySpectrum) -> DiscrepancySpectrum:
-        """Return a spectrum whose rows have the order in which they came."""
-        places = self._among_all_
-        direction = np.zeros(sum(self._sizes_))
-        direction[places] = found.direction
-        ranking = tuple((int(places[k]), share) for k, share in found.ranking)
-        return replace(found, direction=direction, ranking=ranking)
-
-    def _names(self) -> tuple[str, ...]:
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None:
-            return tuple(names)
-        return tuple(f"x{j}" for j in range(self.n_features_in_))
-
-
-def _rounding(problem: Any) -> float:
-    """Return the absolute error that rounding alone may leave in a norm."""
-    if isinstance(problem, Discrepancy):
-        return problem.floor
-    return 1e-14 * float(problem.kernel.diagonal().max())

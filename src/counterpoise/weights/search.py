@@ -2,9 +2,8 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -16,7 +15,7 @@ from counterpoise.data.two_samples import (
     some_rows,
     spaced_places,
 )
-from counterpoise.errors import InvalidInputError, warn_user
+from counterpoise.errors import warn_user
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import Kernel, nearest_distance
 
@@ -241,42 +240,6 @@ def folds_of_both(samples: TwoSamples, seed: int) -> tuple[Indices, Indices]:
         folds(samples.source, N_FOLDS, seed),
         folds(samples.target, N_FOLDS, seed + 1),
     )
-
-
-def out_of_fold(
-    refit: Callable[[TwoSamples], Callable[[Any], Array]],
-    samples: TwoSamples,
-    source: Any,
-    source_share: Array,
-    seed: int,
-    least: float = SMALLEST_LOGGED,
-) -> float:
-    """Return the two-sided score with every target row left out of its own fit.
-
-    `source` are held-out source rows; the fits use the source of `samples`, and `refit`
-    returns how each of them weighs rows.
-    """
-    m = samples.target.shape[0]
-    n_folds = min(N_FOLDS, m)
-    if n_folds < 2:
-        raise InvalidInputError(
-            "one target row cannot be scored out of fold: give X_target"
-        )
-    fold = folds(samples.target, n_folds, seed)
-    everything = np.arange(samples.source.shape[0])
-    total = 0.0
-    for k in range(n_folds):
-        predict_weights = refit(samples.take(everything, fold != k))
-        share = samples.target_share[fold == k]
-        part = two_sided_score(
-            predict_weights(samples.target[fold == k]),
-            predict_weights(source),
-            share / share.sum(),
-            source_share,
-            least,
-        )
-        total += float(share.sum()) * part
-    return total
 
 
 def _score(candidate: HeldOut, samples: TwoSamples) -> float:
