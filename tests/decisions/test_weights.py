@@ -173,7 +173,7 @@ def test_all_candidates_are_scored_on_one_division_of_the_rows(monkeypatch):
             held_out.append({tuple(row) for row in rows})
             return rows[:, 0]
 
-    trials.told({"watched": Watched()})
+    trials.held_out({"watched": Watched()})
     source, target = trials.samples.source, trials.samples.target
     by_parts = [
         {tuple(row) for row in (*source[parts == k], *target[aims == k])}

@@ -136,17 +136,17 @@ class RowUnits:
         ]
         return cls(BLOCKS, numbers[0], numbers[1] + numbers[0].max() + 1)
 
-    def kept(self, rows: Rows, aims: Rows) -> "RowUnits":
+    def kept(self, rows: Rows, target_rows: Rows) -> "RowUnits":
         """Return the units of some rows of each sample."""
-        return RowUnits(self.kind, self.source[rows], self.target[aims])
+        return RowUnits(self.kind, self.source[rows], self.target[target_rows])
 
-    def in_turn(self, rows: Indices, aims: Indices) -> Indices:
+    def in_turn(self, rows: Indices, target_rows: Indices) -> Indices:
         """Return numbers for rows of the source, then of the target, as they appear.
 
         So what follows from them depends on the order of these rows and on nothing
         else, such as names.
         """
-        both = np.concatenate([self.source[rows], self.target[aims]])
+        both = np.concatenate([self.source[rows], self.target[target_rows]])
         _, first, place = np.unique(both, return_index=True, return_inverse=True)
         return np.argsort(np.argsort(first))[place]
 
@@ -451,13 +451,15 @@ class SamplesAsRead:
                 f"X_target must have the columns of X, {list(labels[0] or ())}, got "
                 f"{list(labels[1] or ())}"
             )
-        rows, aims = (rows_decided_on(blocks, seed) for blocks in (source, target))
-        if rows.shape[1] != aims.shape[1]:
+        rows, target_rows = (
+            rows_decided_on(blocks, seed) for blocks in (source, target)
+        )
+        if rows.shape[1] != target_rows.shape[1]:
             raise InvalidInputError(
-                f"X has {rows.shape[1]} columns, X_target has {aims.shape[1]}"
+                f"X has {rows.shape[1]} columns, X_target has {target_rows.shape[1]}"
             )
         names = None if labels[0] is None else tuple(map(str, labels[0]))
-        return cls.of_matrices(rows, aims, names=names).in_blocks(source, target)
+        return cls.of_matrices(rows, target_rows, names=names).in_blocks(source, target)
 
     @classmethod
     def of_tables(
@@ -582,14 +584,14 @@ class SamplesAsRead:
     @cached_property
     def counted(self) -> TwoSamples:
         """The rows that count, in their canonical order, with their counts."""
-        rows, aims = self.places
+        rows, target_rows = self.places
         if self.is_ordered:
             return TwoSamples.of(self.source, self.target, *self.counts)
         return TwoSamples.of(
             self.source[rows],
-            self.target[aims],
+            self.target[target_rows],
             self.counts[0][rows],
-            self.counts[1][aims],
+            self.counts[1][target_rows],
         )
 
     @cached_property
@@ -678,26 +680,26 @@ class SamplesAsRead:
 
     def without_zeros(self) -> "SamplesAsRead":
         """Return the rows of a weight above zero, tables read by columns as such."""
-        rows, aims = self.source_weight > 0, self.target_weight > 0
-        if rows.all() and aims.all():
+        rows, target_rows = self.source_weight > 0, self.target_weight > 0
+        if rows.all() and target_rows.all():
             return self
         tables, matrices = self.tables, self.matrices
         if tables is not None:
             source, target = tables
             tables = (
                 source if rows.all() else source.take(rows),
-                target if aims.all() else target.take(aims),
+                target if target_rows.all() else target.take(target_rows),
             )
         if matrices is not None:
-            matrices = matrices[0][rows], matrices[1][aims]
+            matrices = matrices[0][rows], matrices[1][target_rows]
         return replace(
             self,
             source_weight=self.source_weight[rows],
-            target_weight=self.target_weight[aims],
+            target_weight=self.target_weight[target_rows],
             tables=tables,
             matrices=matrices,
             given=None,
-            units=None if self.units is None else self.units.kept(rows, aims),
+            units=None if self.units is None else self.units.kept(rows, target_rows),
         )
 
     def refuse_huge(self, *, by_label: bool = False) -> None:
@@ -710,13 +712,13 @@ class SamplesAsRead:
             check_moderate(self.source, "X", labels)
             check_moderate(self.target, "X_target", labels)
 
-    def take(self, rows: Indices, aims: Indices) -> "SamplesAsRead":
+    def take(self, rows: Indices, target_rows: Indices) -> "SamplesAsRead":
         """Return some rows of each as numbers, encoded as all of them are."""
         return SamplesAsRead.of_matrices(
             self.source[rows],
-            self.target[aims],
+            self.target[target_rows],
             self.source_weight[rows],
-            self.target_weight[aims],
+            self.target_weight[target_rows],
             self.matrix_names,
         )
 

@@ -376,9 +376,9 @@ class DiscrepancyWeights(WeightEstimator):
             precomputed_gram(samples.source, samples.target, self.add_constant)
         n, m = samples.source_weight.size, samples.target_weight.size
         self._sizes_ = n, m
-        rows, aims = samples.places
+        rows, target_rows = samples.places
         # Places among all rows, source rows first: the columns of a Gram matrix.
-        self._among_all_ = np.concatenate([rows, n + aims])
+        self._among_all_ = np.concatenate([rows, n + target_rows])
 
     def _scales_columns(self) -> bool:
         return self.standardize and self.kernel != "precomputed"

@@ -101,10 +101,10 @@ def isolated_share(samples: TwoSamples) -> float:
     if len(source) < FEWEST_TO_CHOOSE:
         return 0.0
     asked = some_rows(source, 500)
-    aims = spaced_places(samples.target.shape[0], 500)
+    target_rows = spaced_places(samples.target.shape[0], 500)
     own = np.sort(nearest_distance(asked, source, own=True))
-    far = nearest_distance(samples.target[aims], source) > own[-2]
-    share = samples.target_share[aims]
+    far = nearest_distance(samples.target[target_rows], source) > own[-2]
+    share = samples.target_share[target_rows]
     return float(share[far].sum() / share.sum())
 
 
