@@ -228,8 +228,8 @@ def memory(X: Array) -> float:
     longest = 1.0
     for column in X.T:
         ranks = rankdata(column)
-        centred = ranks - ranks.mean()
-        power = np.abs(np.fft.rfft(centred, 2 * n)) ** 2
+        centered = ranks - ranks.mean()
+        power = np.abs(np.fft.rfft(centered, 2 * n)) ** 2
         covariance = np.fft.irfft(power)[: n // 2]
         if covariance[0] <= 0:
             continue
@@ -303,7 +303,7 @@ def _blocks(time: NDArray[Any], order: Indices, count: int) -> Indices:
 
 
 # -----------------------------------------------------------------------------
-# Both samples as read: made once at a public door, and handed down.
+# Validated source and target, made once by a public function and handed down.
 # -----------------------------------------------------------------------------
 
 
@@ -313,16 +313,16 @@ BEYOND_RANGE = 0.1
 
 @dataclass(frozen=True, eq=False)
 class SamplesAsRead:
-    """Source and target as read at the door, and what follows from them alone.
+    """Validated source and target samples, and quantities that follow from them.
 
-    Nothing below the door reads, checks, encodes or orders rows again. What costs
-    something is worked out when it is first asked for, and kept.
+    A public function validates its tables once; nothing else reads, checks, encodes or
+    orders rows again. Expensive quantities are computed on first use and cached.
 
     Attributes
     ----------
     source_weight, target_weight : array of shape (n,), (m,)
-        How many rows each row stands for by the user's weights, whose scale the door
-        has taken away (`row_counts`); ones where nothing was given.
+        How many rows each row stands for by the user's weights, whose scale does not
+        matter (`row_counts`); ones without weights.
     names : tuple of str or None
         Names of the source's columns, if they have some.
     tables : pair of Table or None
@@ -330,7 +330,7 @@ class SamplesAsRead:
     matrices : pair of matrices or None
         Both samples as matrices of finite numbers, where they came as such.
     given : pair or None
-        Source and target as the user gave them, for a model of the user's own.
+        Source and target as the user passed them, for the user's own estimator.
     labels : tuple or None
         Labels of the columns of the source's frame, strings or not.
     units : RowUnits or None
@@ -339,9 +339,9 @@ class SamplesAsRead:
         Both tables in blocks of numbers, of which these rows were drawn; None: these
         rows are all.
     found : dict
-        What was worked out of the rows by others, who know it by their own keys.
+        Cache of results that other modules computed from these rows, by their keys.
     is_ordered : bool
-        Whether the rows stand in their canonical order already, all of them counting.
+        Whether the rows are in canonical order and all have a positive weight.
     """
 
     source_weight: Array
@@ -489,7 +489,7 @@ class SamplesAsRead:
         target_weight: Array | None = None,
         names: tuple[str, ...] | None = None,
     ) -> "SamplesAsRead":
-        """Return matrices and weights that have passed a door, without a look."""
+        """Return validated matrices and weights without checks."""
         n, m = source.shape[0], target.shape[0]
         return cls(
             np.ones(n) if source_weight is None else source_weight,

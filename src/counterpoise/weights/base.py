@@ -501,7 +501,7 @@ class WeightEstimator(BaseEstimator):
         return self._extrapolation_rows(X)
 
     def _extrapolation_rows(self, X: Matrix) -> NDArray[np.bool_]:
-        """Return at which rows that have passed a door the ratio is not known."""
+        """Return at which rows that were validated the ratio is unknown."""
         found = self._is_extrapolation(self._scaled(X))
         if self._range_ is not None:
             low, high = self._range_
@@ -650,7 +650,7 @@ class WeightEstimator(BaseEstimator):
     def without_rows(self) -> Self:
         """Return a copy that weighs as before and has forgotten the rows of the fit.
 
-        Kernel methods keep their centres, which are rows of the target or near them.
+        Kernel methods keep their centers, which are rows of the target or near them.
         """
         check_is_fitted(self, "weights_")
         out = copy(self)

@@ -267,7 +267,7 @@ class DiscrepancyWeights(WeightEstimator):
         "subspace", "dual-newton" (many rows, few columns, a spread above zero), "sdp"
         (Clarabel, up to 120 columns), "smoothing" (Cortes and Mohri),
         "multiplicative-weights" (Alvarez Melis), "subgradient", or "frobenius", which
-        minimises the Frobenius norm in place of the spectral one. A solver object of
+        minimizes the Frobenius norm in place of the spectral one. A solver object of
         `counterpoise.optim` has settings of its own: ``Smoothing(power=16)`` and
         ``MultiplicativeWeights("list", "powering")`` are the published ones,
         ``SpectralSubgradient("polyak")`` takes Polyak steps.
@@ -314,7 +314,7 @@ class DiscrepancyWeights(WeightEstimator):
     -----
     Where the target's moments are a mixture of those of source rows, the least
     discrepancy is zero and many weights have it; without a `spread` those found are
-    near the analytic centre of all (interior point), follow the noise of both samples,
+    near the analytic center of all (interior point), follow the noise of both samples,
     and leave few effective rows. The default is the `spread` at which an effective row
     counts as much as the discrepancy that its loss leaves unknown: a weighted moment of
     n source rows is off by about :math:`\nu \sqrt{\sum_i z_i^2 / p_i} / \sqrt n`, with

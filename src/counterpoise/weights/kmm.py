@@ -164,7 +164,7 @@ def _uncovered(samples: TwoSamples, reach: Array, share: Array) -> float:
 
 @dataclass(frozen=True, eq=False)
 class KernelSum:
-    """A function of rows: kernels at centres, a constant, cut to [0, bound]."""
+    """A function of rows: kernels at centers, a constant, cut to [0, bound]."""
 
     centers: Array
     coef: Array
@@ -356,7 +356,7 @@ class KMM(WeightEstimator):
     Notes
     -----
     The published problem (:math:`\rho = 0`) has no usable solution: in low dimension
-    its minimiser is far from unique, in high dimension it fits the sampling noise of
+    its minimizer is far from unique, in high dimension it fits the sampling noise of
     the target. The ridge makes it unique, and the rule above stops it where the noise
     begins.
 

@@ -70,7 +70,7 @@ def densities(
     """Return, for every set of bumps, their densities at the target rows.
 
     Rows are divided by what their nearest source row alone would give, whose logarithm,
-    the Gaussian's normaliser included, comes beside: proportions do not notice, and
+    the Gaussian's normalizer included, comes beside: proportions do not notice, and
     nothing underflows.
     """
     m, d = rows.target.shape

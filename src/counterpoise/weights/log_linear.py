@@ -46,7 +46,7 @@ from counterpoise.weights.search import Deadline, HeldOut
 
 @dataclass(frozen=True, eq=False)
 class Standardization:
-    """Which statistics of a row there are, and how they are cut, centred and scaled.
+    """Which statistics of a row there are, and how they are cut, centered and scaled.
 
     `limits` is None for sparse rows, which are left as they are.
     """
@@ -59,7 +59,7 @@ class Standardization:
 
     @classmethod
     def of(cls, samples: TwoSamples, family: str) -> "Standardization":
-        """Return the standardisation by means and scales of both samples alike."""
+        """Return the standardization by means and scales of both samples alike."""
         d = samples.source.shape[1]
         if sparse.issparse(samples.source):
             return cls(family, None, np.zeros(d), np.zeros(d), np.ones(d))
@@ -78,7 +78,7 @@ class Standardization:
         center: Array,
         means_of: Callable[["Standardization"], Sequence[Sequence[Array] | Array]],
     ) -> "Standardization":
-        """Return the standardisation, given how `raw_means` of both samples are had."""
+        """Return the standardization, given how `raw_means` of both samples are had."""
         d = center.size
         if family == "linear":
             return cls(family, limits, center, np.zeros(d), np.ones(d))
@@ -113,7 +113,7 @@ class Standardization:
 
 
 class PairProducts:
-    """The columns of Z and all products of two of them, standardised, unwritten.
+    """The columns of Z and all products of two of them, standardized, unwritten.
 
     Products with a vector from either side cost O(n d^2) time and O(n d) memory.
     """
@@ -274,14 +274,14 @@ class LogLinearKLIEP(WeightEstimator):
     ----------
     n_components : int
         Number of components. One: convex, by Newton's method. More: EM whose
-        maximisation steps are convex.
+        maximization steps are convex.
     statistics : {"auto", "full", "diag", "linear"}
         s(x): the columns and all their products ("full"), the columns and their
         squares ("diag"), the columns ("linear"), of columns divided by their pooled
-        scale and centred, standardised once more; entries far outside the bulk of
+        scale and centered, standardized once more; entries far outside the bulk of
         their column (some eight standard deviations) are put at its end. "auto":
         full while their number d(d + 3)/2 is at most a tenth of the source rows, else
-        diag; linear for sparse rows, which are not centred and stay sparse.
+        diag; linear for sparse rows, which are not centered and stay sparse.
     ridge : float
         Weight of the squared slopes. Where there are more statistics than rows, as in
         text, 1e-2 fits them closely; `score` chooses.
@@ -335,7 +335,7 @@ class LogLinearKLIEP(WeightEstimator):
     The fixed-point updates in the literature on Gaussian-mixture KLIEP divide by the
     sum of target minus the sum of source responsibilities, which is zero at every
     stationary point, and their covariances need not stay positive. Here an M-step
-    maximises :math:`\eta'\bar s_k - \log \mathrm{mean}_i \exp(\eta's(x_i))`, concave,
+    maximizes :math:`\eta'\bar s_k - \log \mathrm{mean}_i \exp(\eta's(x_i))`, concave,
     less its ridge.
 
     Outside the source a log-quadratic ratio may grow without bound: log w is cut at 50.

@@ -140,7 +140,7 @@ def two_sided_score(
 
     Both means are over rows that were not fitted to. Holding out target rows alone, as
     the textbook likelihood score does, lets an exact solver win with ever narrower
-    kernels, because a centre with few source rows near costs nothing. The logarithm of
+    kernels, because a center with few source rows near costs nothing. The logarithm of
     a weight below `least` is that of `least`.
 
     Examples
