@@ -173,7 +173,7 @@ def test_all_candidates_are_scored_on_one_division_of_the_rows(monkeypatch):
             held_out.append({tuple(row) for row in rows})
             return rows[:, 0]
 
-    trials.told({"watched": Watched()})
+    trials.held_out({"watched": Watched()})
     source, target = trials.samples.source, trials.samples.target
     by_parts = [
         {tuple(row) for row in (*source[parts == k], *target[aims == k])}
@@ -576,8 +576,7 @@ def test_one_of_five_target_rows_may_not_have_most_of_the_squared_norm():
 def test_all_products_are_taken_with_ten_source_rows_for_each_statistic():
     # Two columns have five statistics.
     for n, family in ((50, "full"), (49, "diag")):
-        samples = TwoSamples.of(np.zeros((n, 2)), np.zeros((5, 2)))
-        assert LogLinearKLIEP()._family(samples) == family
+        assert LogLinearKLIEP()._family_of(n, 2) == family
 
 
 # -- the automatic choice --------------------------------------------------------------

@@ -32,15 +32,15 @@ def test_an_array_and_the_frame_of_it_are_read_alike():
 def test_what_has_been_read_passes_through():
     samples = SamplesAsRead.read(*_two())
     assert SamplesAsRead.read(samples, None) is samples
-    assert SamplesAsRead.read_numbers(samples, None) is samples
+    assert SamplesAsRead.read(samples, None, form="numbers") is samples
 
 
-@pytest.mark.parametrize("door", ["read", "read_numbers", "read_encoded"])
+@pytest.mark.parametrize("form", ["tables", "numbers", "encoded"])
 @pytest.mark.parametrize("weights", [(np.ones(30), None), (None, np.ones(20))])
-def test_weights_beside_what_has_been_read_are_refused(door, weights):
+def test_weights_beside_what_has_been_read_are_refused(form, weights):
     samples = SamplesAsRead.read(*_two())
     with pytest.raises(InvalidInputError, match="have their weights"):
-        getattr(SamplesAsRead, door)(samples, None, *weights)
+        SamplesAsRead.read(samples, None, *weights, form=form)
 
 
 def test_a_mixed_table_is_encoded_by_one_encoder_of_both():

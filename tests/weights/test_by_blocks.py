@@ -153,7 +153,6 @@ def test_whoever_computes_gives_the_same_bits(name, scheduler):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: AutoWeights(random_state=0),
         lambda: DiscriminatorWeights(random_state=0),
         lambda: LogLinearKLIEP(n_components=2, random_state=0),
     ],

@@ -73,7 +73,7 @@ def test_the_published_loop_ends_short_of_the_optimum_and_is_said_to(sinc):
 
 @pytest.mark.parametrize(("d", "bar"), [(1, 0.02), (5, 0.05)])
 def test_the_known_ratio_is_recovered(d, bar):
-    shift = make_gaussian_shift(d, n=2000, m=2000, random_state=1)
+    shift = make_gaussian_shift(d, n=1000, m=1000, random_state=1)
     kliep = KLIEP(random_state=0).fit(shift.X, X_target=shift.X_target)
     assert nmse(kliep.weights_, shift.ratio) < bar
     assert kliep.predict_weights(shift.X) == pytest.approx(kliep.weights_, abs=1e-12)

@@ -4,7 +4,7 @@ import operator
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -136,17 +136,17 @@ class RowUnits:
         ]
         return cls(BLOCKS, numbers[0], numbers[1] + numbers[0].max() + 1)
 
-    def kept(self, rows: Rows, aims: Rows) -> "RowUnits":
+    def kept(self, rows: Rows, target_rows: Rows) -> "RowUnits":
         """Return the units of some rows of each sample."""
-        return RowUnits(self.kind, self.source[rows], self.target[aims])
+        return RowUnits(self.kind, self.source[rows], self.target[target_rows])
 
-    def in_turn(self, rows: Indices, aims: Indices) -> Indices:
+    def in_turn(self, rows: Indices, target_rows: Indices) -> Indices:
         """Return numbers for rows of the source, then of the target, as they appear.
 
         So what follows from them depends on the order of these rows and on nothing
         else, such as names.
         """
-        both = np.concatenate([self.source[rows], self.target[aims]])
+        both = np.concatenate([self.source[rows], self.target[target_rows]])
         _, first, place = np.unique(both, return_index=True, return_inverse=True)
         return np.argsort(np.argsort(first))[place]
 
@@ -228,8 +228,8 @@ def memory(X: Array) -> float:
     longest = 1.0
     for column in X.T:
         ranks = rankdata(column)
-        centred = ranks - ranks.mean()
-        power = np.abs(np.fft.rfft(centred, 2 * n)) ** 2
+        centered = ranks - ranks.mean()
+        power = np.abs(np.fft.rfft(centered, 2 * n)) ** 2
         covariance = np.fft.irfft(power)[: n // 2]
         if covariance[0] <= 0:
             continue
@@ -303,7 +303,7 @@ def _blocks(time: NDArray[Any], order: Indices, count: int) -> Indices:
 
 
 # -----------------------------------------------------------------------------
-# Both samples as read: made once at a public door, and handed down.
+# Validated source and target, made once by a public function and handed down.
 # -----------------------------------------------------------------------------
 
 
@@ -313,16 +313,16 @@ BEYOND_RANGE = 0.1
 
 @dataclass(frozen=True, eq=False)
 class SamplesAsRead:
-    """Source and target as read at the door, and what follows from them alone.
+    """Validated source and target samples, and quantities that follow from them.
 
-    Nothing below the door reads, checks, encodes or orders rows again. What costs
-    something is worked out when it is first asked for, and kept.
+    A public function validates its tables once; nothing else reads, checks, encodes or
+    orders rows again. Expensive quantities are computed on first use and cached.
 
     Attributes
     ----------
     source_weight, target_weight : array of shape (n,), (m,)
-        How many rows each row stands for by the user's weights, whose scale the door
-        has taken away (`row_counts`); ones where nothing was given.
+        How many rows each row stands for by the user's weights, whose scale does not
+        matter (`row_counts`); ones without weights.
     names : tuple of str or None
         Names of the source's columns, if they have some.
     tables : pair of Table or None
@@ -330,7 +330,7 @@ class SamplesAsRead:
     matrices : pair of matrices or None
         Both samples as matrices of finite numbers, where they came as such.
     given : pair or None
-        Source and target as the user gave them, for a model of the user's own.
+        Source and target as the user passed them, for the user's own estimator.
     labels : tuple or None
         Labels of the columns of the source's frame, strings or not.
     units : RowUnits or None
@@ -339,9 +339,9 @@ class SamplesAsRead:
         Both tables in blocks of numbers, of which these rows were drawn; None: these
         rows are all.
     found : dict
-        What was worked out of the rows by others, who know it by their own keys.
+        Cache of results that other modules computed from these rows, by their keys.
     is_ordered : bool
-        Whether the rows stand in their canonical order already, all of them counting.
+        Whether the rows are in canonical order and all have a positive weight.
     """
 
     source_weight: Array
@@ -363,92 +363,64 @@ class SamplesAsRead:
         X_target: object,
         sample_weight: ArrayLike | None = None,
         target_weight: ArrayLike | None = None,
-    ) -> "SamplesAsRead":
-        """Return tables of any kind as read; sparse matrices as they are.
-
-        What has been read passes through untouched.
-        """
-        if isinstance(X, SamplesAsRead):
-            return X._alone(sample_weight, target_weight)
-        if X_target is None:
-            raise InvalidInputError("X_target is None: two samples are needed")
-        if has_sparse(X, X_target):
-            return cls.read_numbers(
-                X, X_target, sample_weight, target_weight, accept_sparse=True
-            )
-        tables = two_tables(X, X_target)
-        return cls(
-            *weights_of_both(sample_weight, target_weight, *map(len, tables)),
-            names=column_names(X),
-            tables=tables,
-            given=(X, X_target),
-            labels=tables[0].labels,
-        )
-
-    @classmethod
-    def read_numbers(
-        cls,
-        X: object,
-        X_target: object,
-        sample_weight: ArrayLike | None = None,
-        target_weight: ArrayLike | None = None,
         *,
+        form: Literal["tables", "numbers", "encoded"] = "tables",
         min_rows: int = 1,
-        accept_sparse: bool = False,
+        accept_sparse: bool = True,
     ) -> "SamplesAsRead":
-        """Return tables of finite numbers as read; all others are refused.
+        """Return validated source and target samples (no-op if already validated).
 
         Parameters
         ----------
         X, X_target : array-like, frame or sparse matrix; the second or a tuple of such
         sample_weight, target_weight : array of shape (n,), (m,)
-        min_rows : int
-            The smallest number of source rows.
-        accept_sparse : bool
-            Whether sparse matrices may come.
+        form : {"tables", "numbers", "encoded"}, default="tables"
+            "tables": of any kind, read column by column, sparse matrices as they are.
+            "numbers": finite numbers, others are refused. "encoded": of any kind, as
+            matrices, encoded by how much the rows count.
+        min_rows : int, default=1
+            The smallest number of source rows (of numbers).
+        accept_sparse : bool, default=True
+            Whether sparse matrices are accepted (as numbers).
         """
+        weights = sample_weight, target_weight
         if isinstance(X, SamplesAsRead):
-            return X._alone(sample_weight, target_weight)
+            if any(one is not None for one in weights):
+                raise InvalidInputError(
+                    "samples that were read have their weights: give none"
+                )
+            return X
+        if X_target is None and form == "tables":
+            raise InvalidInputError("X_target is None: two samples are needed")
+        if form == "tables" and not has_sparse(X, X_target):
+            tables = two_tables(X, X_target)
+            return cls(
+                *weights_of_both(*weights, *map(len, tables)),
+                names=column_names(X),
+                tables=tables,
+                given=(X, X_target),
+                labels=tables[0].labels,
+            )
+        if form == "encoded":
+            source, target = as_numbers(
+                X, X_target, sample_weight=sample_weight, target_weight=target_weight
+            )
+            check_moderate(source, "X", None)
+            check_moderate(target, "X_target", None)
+            counts = weights_of_both(*weights, source.shape[0], target.shape[0])
+            return cls(*counts, matrices=(source, target))
         source, target = two_samples(
             X, X_target, min_rows=min_rows, accept_sparse=accept_sparse
         )
         assert target is not None
-        weights = weights_of_both(
-            sample_weight, target_weight, source.shape[0], target.shape[0]
-        )
         labels = column_labels(X)
         return cls(
-            *weights,
+            *weights_of_both(*weights, source.shape[0], target.shape[0]),
             names=None if labels is None else names_among(labels),
             matrices=(source, target),
             given=(X, X_target),
             labels=labels,
         )
-
-    @classmethod
-    def read_encoded(
-        cls,
-        X: object,
-        X_target: object,
-        sample_weight: ArrayLike | None = None,
-        target_weight: ArrayLike | None = None,
-    ) -> "SamplesAsRead":
-        """Return tables of any kind as matrices, encoded by how much the rows count.
-
-        For measures that look at numbers alone; arrays of finite numbers are not read
-        column by column.
-        """
-        if isinstance(X, SamplesAsRead):
-            return X._alone(sample_weight, target_weight)
-        source, target = as_numbers(
-            X, X_target, sample_weight=sample_weight, target_weight=target_weight
-        )
-        check_moderate(source, "X", None)
-        check_moderate(target, "X_target", None)
-        weights = weights_of_both(
-            sample_weight, target_weight, source.shape[0], target.shape[0]
-        )
-        return cls(*weights, matrices=(source, target))
 
     @classmethod
     def read_blocks(
@@ -479,13 +451,15 @@ class SamplesAsRead:
                 f"X_target must have the columns of X, {list(labels[0] or ())}, got "
                 f"{list(labels[1] or ())}"
             )
-        rows, aims = (rows_decided_on(blocks, seed) for blocks in (source, target))
-        if rows.shape[1] != aims.shape[1]:
+        rows, target_rows = (
+            rows_decided_on(blocks, seed) for blocks in (source, target)
+        )
+        if rows.shape[1] != target_rows.shape[1]:
             raise InvalidInputError(
-                f"X has {rows.shape[1]} columns, X_target has {aims.shape[1]}"
+                f"X has {rows.shape[1]} columns, X_target has {target_rows.shape[1]}"
             )
         names = None if labels[0] is None else tuple(map(str, labels[0]))
-        return cls.of_matrices(rows, aims, names=names).in_blocks(source, target)
+        return cls.of_matrices(rows, target_rows, names=names).in_blocks(source, target)
 
     @classmethod
     def of_tables(
@@ -515,7 +489,7 @@ class SamplesAsRead:
         target_weight: Array | None = None,
         names: tuple[str, ...] | None = None,
     ) -> "SamplesAsRead":
-        """Return matrices and weights that have passed a door, without a look."""
+        """Return validated matrices and weights without checks."""
         n, m = source.shape[0], target.shape[0]
         return cls(
             np.ones(n) if source_weight is None else source_weight,
@@ -610,14 +584,14 @@ class SamplesAsRead:
     @cached_property
     def counted(self) -> TwoSamples:
         """The rows that count, in their canonical order, with their counts."""
-        rows, aims = self.places
+        rows, target_rows = self.places
         if self.is_ordered:
             return TwoSamples.of(self.source, self.target, *self.counts)
         return TwoSamples.of(
             self.source[rows],
-            self.target[aims],
+            self.target[target_rows],
             self.counts[0][rows],
-            self.counts[1][aims],
+            self.counts[1][target_rows],
         )
 
     @cached_property
@@ -696,14 +670,6 @@ class SamplesAsRead:
             (source.mean, source.variance), (target.mean, target.variance), self.names
         )
 
-    def _alone(self, *weights: object) -> "SamplesAsRead":
-        """Return itself; refuse weights beside it, which were read with the rows."""
-        if any(one is not None for one in weights):
-            raise InvalidInputError(
-                "samples that were read have their weights: give none"
-            )
-        return self
-
     def check_rows(self, n: int) -> None:
         """Refuse to stand beside a source of another number of rows."""
         if self.source_weight.size != n:
@@ -714,26 +680,26 @@ class SamplesAsRead:
 
     def without_zeros(self) -> "SamplesAsRead":
         """Return the rows of a weight above zero, tables read by columns as such."""
-        rows, aims = self.source_weight > 0, self.target_weight > 0
-        if rows.all() and aims.all():
+        rows, target_rows = self.source_weight > 0, self.target_weight > 0
+        if rows.all() and target_rows.all():
             return self
         tables, matrices = self.tables, self.matrices
         if tables is not None:
             source, target = tables
             tables = (
                 source if rows.all() else source.take(rows),
-                target if aims.all() else target.take(aims),
+                target if target_rows.all() else target.take(target_rows),
             )
         if matrices is not None:
-            matrices = matrices[0][rows], matrices[1][aims]
+            matrices = matrices[0][rows], matrices[1][target_rows]
         return replace(
             self,
             source_weight=self.source_weight[rows],
-            target_weight=self.target_weight[aims],
+            target_weight=self.target_weight[target_rows],
             tables=tables,
             matrices=matrices,
             given=None,
-            units=None if self.units is None else self.units.kept(rows, aims),
+            units=None if self.units is None else self.units.kept(rows, target_rows),
         )
 
     def refuse_huge(self, *, by_label: bool = False) -> None:
@@ -746,13 +712,13 @@ class SamplesAsRead:
             check_moderate(self.source, "X", labels)
             check_moderate(self.target, "X_target", labels)
 
-    def take(self, rows: Indices, aims: Indices) -> "SamplesAsRead":
+    def take(self, rows: Indices, target_rows: Indices) -> "SamplesAsRead":
         """Return some rows of each as numbers, encoded as all of them are."""
         return SamplesAsRead.of_matrices(
             self.source[rows],
-            self.target[aims],
+            self.target[target_rows],
             self.source_weight[rows],
-            self.target_weight[aims],
+            self.target_weight[target_rows],
             self.matrix_names,
         )
 

@@ -551,8 +551,8 @@ def _moments(X: Matrix, share: Array) -> tuple[Array, Array]:
     if sparse.issparse(X):
         return sparse_moments(X, share)
     mean = share @ X
-    centred = X - mean
-    return mean, share @ (centred * centred)
+    centered = X - mean
+    return mean, share @ (centered * centered)
 
 
 def sparse_moments(X: SparseMatrix, share: Array) -> tuple[Array, Array]:

@@ -63,7 +63,7 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     degree, coef0 : int, float
         Of the polynomial kernel.
     fit_intercept : bool
-        Whether there is a constant b, which is not penalised.
+        Whether there is a constant b, which is not penalized.
     rank : int or None
         Largest rank of the kernel matrix, by a pivoted Cholesky factor; None: the whole
         matrix.

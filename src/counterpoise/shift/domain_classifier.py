@@ -964,7 +964,9 @@ def domain_score(
     >>> score.auc_low > 0.5, score.scores.shape, score.scores_target.shape
     (True, (400,), (300,))
     """
-    samples = SamplesAsRead.read_encoded(X, X_target, sample_weight, target_weight)
+    samples = SamplesAsRead.read(
+        X, X_target, sample_weight, target_weight, form="encoded"
+    )
     seed = as_seed(samples.seed(random_state))
     return score_domains(samples, seed)
 

@@ -658,7 +658,9 @@ def overlap(
     >>> found.verdict, bool(0.25 < found.uncovered_fraction < 0.35)
     ('shift, partial overlap', True)
     """
-    samples = SamplesAsRead.read_encoded(X, X_target, sample_weight, target_weight)
+    samples = SamplesAsRead.read(
+        X, X_target, sample_weight, target_weight, form="encoded"
+    )
     return overlap_between(samples, as_seed(samples.seed(random_state)))
 
 

@@ -87,24 +87,24 @@ N_NEAREST = 10
 
 
 def with_neighbours(
-    lost: NDArray[np.bool_], samples: TwoSamples, rows: Indices, aims: Indices
+    lost: NDArray[np.bool_], samples: TwoSamples, rows: Indices, target_rows: Indices
 ) -> NDArray[np.bool_]:
     """Return which target rows are lost, those among them included.
 
     A target row joins the lost if of the ten rows of both samples that are nearest to
     it none is a source row and at least half are lost: the rim of a cluster that the
     source does not reach, whose rows a classifier may place below an odd source row.
-    That is repeated until none joins. `rows` and `aims` are the places of the source
-    and target rows that are looked at as neighbours; a row is not its own.
+    That is repeated until none joins. `rows` and `target_rows` are the places of
+    the rows of either sample that are looked at as neighbours; a row is not its own.
     """
     if lost.all():
         return lost
     # The door has said it, by the names of the columns.
     with held_back(UserWarning, message="hardly varies"):
         scaled = rows_scaled(samples, pooled_scale(samples))
-    known = np.vstack([scaled.source[rows], scaled.target[aims]])
+    known = np.vstack([scaled.source[rows], scaled.target[target_rows]])
     # The place of each neighbour among the target rows; -1 for a source row.
-    place = np.concatenate([np.full(rows.size, -1), aims])
+    place = np.concatenate([np.full(rows.size, -1), target_rows])
     count = min(N_NEAREST, place.size - 1)
     asked = np.flatnonzero(~lost)
     finder = NearestNeighbors(n_neighbors=count + 1).fit(known)
@@ -261,7 +261,7 @@ class Trials:
         sizes = self.samples.source.shape[0], self.samples.target.shape[0]
         return min(sizes) >= FEWEST_TO_CHOOSE
 
-    def told(self, classifiers: Classifiers) -> HeldOut:
+    def held_out(self, classifiers: Classifiers) -> HeldOut:
         """Return the density ratios of all rows, out of fold, by the best of some.
 
         One name stands for one classifier.
@@ -277,13 +277,6 @@ class Trials:
         weight_estimator._shared_trials = self.classifiers, classifiers
         with held_back():
             return weight_estimator._fit_samples(self._read)
-
-    def are_of(self, samples: TwoSamples) -> bool:
-        """Return whether samples of these rows have the same rows, counted alike."""
-        own = self.samples
-        return np.array_equal(
-            samples.source_share, own.source_share
-        ) and np.array_equal(samples.target_share, own.target_share)
 
     @cached_property
     def classifiers(self) -> ClassifierTrials:
@@ -304,9 +297,10 @@ class Trials:
     @cached_property
     def scaled_parts(self) -> list[ScaledFold]:
         """The rows outside and inside of each fold, on the scale of the former."""
+        fold, fold_target = self.parts
         with held_back():
             return [
-                ScaledFold.of(self.samples, *(part == k for part in self.parts))
+                ScaledFold.of(self.samples, fold == k, fold_target == k)
                 for k in range(N_FOLDS)
             ]
 
@@ -343,8 +337,8 @@ def _candidates(trials: Trials, common: dict[str, Any]) -> Iterator[Candidate]:
     is_sparse = sparse.issparse(trials.samples.source)
     if is_sparse:
         rows = trials.samples.source
-        told = {name: (one, d) for name, one in linear_classifiers(rows).items()}
-        yield from _by_odds(told, trials, common)
+        linear = {name: (one, d) for name, one in linear_classifiers(rows).items()}
+        yield from _by_odds(linear, trials, common)
         # Of text a log-linear ratio has every word: the classifiers have its ridge too.
         if not is_wide_and_sparse(rows):
             yield _family("linear", trials, common)
@@ -402,7 +396,7 @@ def _by_odds(
         weight_estimator = with_parameters(
             DiscriminatorWeights, estimator=classifier, **common
         )
-        try_out = partial(trials.told, {name: classifier})
+        try_out = partial(trials.held_out, {name: classifier})
         by_heart = n_parameters > FEW_PARAMETERS * n_rows
         yield Candidate(name, weight_estimator, try_out, by_heart, EQUALS.get(name))
 
@@ -564,18 +558,27 @@ class AutoWeights(WeightEstimator):
 
     def _fit(self, samples: TwoSamples, deadline: Deadline) -> FitResult:
         seed = self._seed()
-        rows, aims = thinned(samples, seed)
-        trials = Trials(samples.take(rows, aims), seed, deadline)
+        rows, target_rows = thinned(samples, seed)
+        trials = Trials(samples.take(rows, target_rows), seed, deadline)
         unsupported_fraction, low = None, None
         reached = np.ones(samples.target.shape[0], dtype=bool)
         if trials.are_enough:
-            unsupported_fraction, low, reached = self._look(samples, rows, aims, trials)
+            unsupported_fraction, low, reached = self._find_reached(
+                samples, rows, target_rows, trials
+            )
         if not reached.all():
-            some = samples.take(rows, aims[reached[aims]])
+            some = samples.take(rows, target_rows[reached[target_rows]])
             trials = Trials(some, seed, deadline)
         self._left_out_ = not reached.all()
         samples = samples.take(np.arange(samples.source.shape[0]), reached)
-        chosen, supported = self._choose(candidates(trials, self._common(seed)), trials)
+        common = {
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "callback": self.callback,
+            "allow_no_overlap": True,
+            "random_state": seed,
+        }
+        chosen, supported = self._choose(candidates(trials, common), trials)
         weights = self._take(chosen, supported, samples, trials)
         assert self.weight_estimator_.solution_ is not None
         return FitResult(
@@ -593,8 +596,7 @@ class AutoWeights(WeightEstimator):
         samples: TwoSamples,
         trials: Trials,
     ) -> Array:
-        """Set `weight_estimator_` and the cap, and return the weights of the source "
-        "rows."""
+        """Set `weight_estimator_` and the cap; return weights of the source rows."""
         weights = self._fit_chosen(chosen, samples, trials)
         at_target = self.weight_estimator_._weigh_rows(samples.target)
         if not sparse.issparse(samples.target):
@@ -627,45 +629,47 @@ class AutoWeights(WeightEstimator):
         self._set_limit(largest_weight(inner, samples))
         return replace(solution, tol=self.tol)
 
-    def _look(
-        self, samples: TwoSamples, rows: Indices, aims: Indices, trials: Trials
+    def _find_reached(
+        self, samples: TwoSamples, rows: Indices, target_rows: Indices, trials: Trials
     ) -> tuple[float, float, NDArray[np.bool_]]:
-        """Return how much of the target is thinly covered, and which rows are not lost.
+        """Return the uncovered fraction, its lower end, and which target rows remain.
 
-        Between them the lower end of the share's interval.
-
-        Lost are rows that the better classifier places beyond every source row, and
+        Left out are rows that the better classifier places beyond every source row, and
         rows in holes, if they are many.
         """
         reached = np.ones(samples.target.shape[0], dtype=bool)
         guard = DiscriminatorWeights(allow_no_overlap=True, random_state=trials.seed)
         some = trials.samples
         classifiers = guard._candidates(some)
-        told = trials.told(classifiers)
+        held_out = trials.held_out(classifiers)
         uncovered_fraction = is_outside_support(
-            np.log(told.source), np.log(told.target), some.source_share
+            np.log(held_out.source), np.log(held_out.target), some.source_share
         )
         # Some of the source rows that were not looked at may lie in a hole.
         holes = find_holes(some, trials.seed).without(samples.source)
         in_hole = holes.hold(some.target)
         unsupported_fraction = as_share(some.target_share[uncovered_fraction | in_hole])
         low, _ = uncovered_interval(
-            told.source, told.target, some.source_share, some.target_share, in_hole
+            held_out.source,
+            held_out.target,
+            some.source_share,
+            some.target_share,
+            in_hole,
         )
         if low > NO_OVERLAP_ABOVE and not self.allow_no_overlap:
             raise NoOverlapError(unsupported_fraction, "uncovered_fraction")
         self._holes_ = holes
-        beyond = (told.target > told.source.max()) | in_hole
+        beyond = (held_out.target > held_out.source.max()) | in_hole
         if float(some.target_share[beyond].sum()) > HOLE:
             guard = trials.fitted(guard, classifiers)
             # Some of the source rows that were not looked at may lie there.
-            source = _with_others(guard, told.source, rows, samples.source)
-            target = _with_others(guard, told.target, aims, samples.target)
+            source = _with_others(guard, held_out.source, rows, samples.source)
+            target = _with_others(guard, held_out.target, target_rows, samples.target)
             beyond = (target > source.max()) | holes.hold(samples.target)
             hole = float(samples.target_share[beyond].sum()) > HOLE
             if hole and not sparse.issparse(samples.target):
-                beyond = with_neighbours(beyond, samples, rows, aims)
-            if hole and np.count_nonzero(~beyond[aims]) >= FEWEST_TO_CHOOSE:
+                beyond = with_neighbours(beyond, samples, rows, target_rows)
+            if hole and np.count_nonzero(~beyond[target_rows]) >= FEWEST_TO_CHOOSE:
                 reached = ~beyond
         return unsupported_fraction, low, reached
 
@@ -690,20 +694,22 @@ class AutoWeights(WeightEstimator):
         again = clone(chosen.weight_estimator)
         if "max_time" in again.get_params(deep=False):
             again.set_params(max_time=trials.deadline.left())
-        rows, aims = np.arange(0), np.arange(0)
-        part = samples
-        is_classifier = isinstance(again, DiscriminatorWeights)
-        if is_classifier:
-            rows, aims = thinned(samples, trials.seed, ROWS_TAUGHT)
-            part = samples.take(rows, aims)
-        if is_classifier and trials.are_of(part):
+        if not isinstance(again, DiscriminatorWeights):
+            with held_back():
+                fitted = again._fit_samples(SamplesAsRead.of_ordered(samples))
+            self.weight_estimator_ = fitted
+            return fitted.weights_
+        rows, target_rows = thinned(samples, trials.seed, ROWS_TAUGHT)
+        part, tried = samples.take(rows, target_rows), trials.samples
+        # The rows of the trials, counted alike: nothing is fitted twice.
+        if np.array_equal(part.source_share, tried.source_share) and np.array_equal(
+            part.target_share, tried.target_share
+        ):
             fitted = trials.fitted(again, {chosen.name: again.estimator})
         else:
             with held_back():
                 fitted = again._fit_samples(SamplesAsRead.of_ordered(part))
         self.weight_estimator_ = fitted
-        if not is_classifier:
-            return fitted.weights_
         if not chosen.by_heart:
             return fitted._weigh_rows(samples.source)
         return _with_others(fitted, fitted.held_out_.source, rows, samples.source)
@@ -741,25 +747,15 @@ class AutoWeights(WeightEstimator):
         }
         return candidates[choice.chosen], float(supported[choice.chosen])
 
-    def _common(self, seed: int) -> dict[str, Any]:
-        """Return what all candidates are told."""
-        return {
-            "tol": self.tol,
-            "max_iter": self.max_iter,
-            "callback": self.callback,
-            "allow_no_overlap": True,
-            "random_state": seed,
-        }
-
 
 def _with_others(
-    fitted: DiscriminatorWeights, told: Array, seen: Indices, X: Matrix
+    fitted: DiscriminatorWeights, known: Array, seen: Indices, X: Matrix
 ) -> Array:
-    """Return the weights of all rows: `told` those seen, the others out of sample."""
+    """Return the weights of all rows: `known` those seen, the others out of sample."""
     out = np.empty(X.shape[0])
     others = np.ones(X.shape[0], dtype=bool)
     others[seen] = False
-    out[seen] = told / fitted.mean_ratio_
+    out[seen] = known / fitted.mean_ratio_
     if others.any():
         out[others] = fitted._weigh_rows(X[others])
     return out

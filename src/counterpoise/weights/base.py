@@ -35,8 +35,10 @@ from counterpoise.data.parameters import (
 from counterpoise.data.progress import announce
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.two_samples import (
+    N_FOLDS,
     TwoSamples,
     effective_sample_size,
+    folds,
     rows_scaled,
     scale_columns,
     some_rows,
@@ -67,7 +69,6 @@ from counterpoise.weights.search import (
     SMALLEST_LOGGED,
     Deadline,
     isolated_share,
-    out_of_fold,
     two_sided_score,
 )
 
@@ -244,10 +245,11 @@ class WeightEstimator(BaseEstimator):
         self._check_dense(X, X_target)
         if X_target is None:
             return self._fit_without_target(X, y, sample_weight)
-        samples = SamplesAsRead.read_numbers(
+        samples = SamplesAsRead.read(
             X,
             X_target,
             *weights,
+            form="numbers",
             min_rows=self._least_rows,
             accept_sparse=self._accepts_sparse,
         )
@@ -496,7 +498,7 @@ class WeightEstimator(BaseEstimator):
         return self._extrapolation_rows(X)
 
     def _extrapolation_rows(self, X: Matrix) -> NDArray[np.bool_]:
-        """Return at which rows that have passed a door the ratio is not known."""
+        """Return at which rows that were validated the ratio is unknown."""
         found = self._is_extrapolation(self._scaled(X))
         if self._range_ is not None:
             low, high = self._range_
@@ -550,29 +552,39 @@ class WeightEstimator(BaseEstimator):
         X = estimator_matrix(self, X, reset=False, accept_sparse=self._accepts_sparse)
         if not self.has_target_:
             return 0.0
-        samples = self._kept_rows("score without X_target")
         share = row_counts(sample_weight, X.shape[0])
+        return self._score_out_of_fold(X, share / share.sum())
+
+    def _score_out_of_fold(self, X: Matrix, share: Array) -> float:
+        """Return the score with every target row left out of its own fit.
+
+        The fits use the source of `fit`; `X` are held-out source rows.
+        """
+        samples = self._kept_rows("score without X_target")
+        m = samples.target.shape[0]
+        if m < 2:
+            raise InvalidInputError(
+                "one target row cannot be scored out of fold: give X_target"
+            )
         again = clone(self).set_params(**self._chosen())
         # Parts of the target may lack the overlap that all of it has.
         if "allow_no_overlap" in again.get_params(deep=False):
             again.set_params(allow_no_overlap=True)
-
-        def fit_part(part: TwoSamples) -> Callable[[Matrix], Array]:
+        fold = folds(samples.target, min(N_FOLDS, m), self._seed())
+        total = 0.0
+        for k in range(min(N_FOLDS, m)):
+            part = samples.take(slice(None), fold != k)
             with held_back():
-                return (
-                    clone(again)
-                    ._fit_samples(SamplesAsRead.of_ordered(part))
-                    ._weigh_rows
-                )
-
-        return out_of_fold(
-            fit_part,
-            samples,
-            X,
-            share / share.sum(),
-            self._seed(),
-            self._least_scored,
-        )
+                fitted = clone(again)._fit_samples(SamplesAsRead.of_ordered(part))
+            out_share = samples.target_share[fold == k]
+            total += float(out_share.sum()) * two_sided_score(
+                fitted._weigh_rows(samples.target[fold == k]),
+                fitted._weigh_rows(X),
+                out_share / out_share.sum(),
+                share,
+                self._least_scored,
+            )
+        return total
 
     def extreme_rows(self, k: int = 5) -> tuple[Indices, Indices]:
         """Return the places of the k most and the k least weighted source rows.
@@ -635,7 +647,7 @@ class WeightEstimator(BaseEstimator):
     def without_rows(self) -> Self:
         """Return a copy that weighs as before and has forgotten the rows of the fit.
 
-        Kernel methods keep their centres, which are rows of the target or near them.
+        Kernel methods keep their centers, which are rows of the target or near them.
         """
         check_is_fitted(self, "weights_")
         out = copy(self)

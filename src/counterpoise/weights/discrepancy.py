@@ -265,7 +265,7 @@ class DiscrepancyWeights(WeightEstimator):
         "subspace", "dual-newton" (many rows, few columns, a spread above zero), "sdp"
         (Clarabel, up to 120 columns), "smoothing" (Cortes and Mohri),
         "multiplicative-weights" (Alvarez Melis), "subgradient", or "frobenius", which
-        minimises the Frobenius norm in place of the spectral one. A solver object of
+        minimizes the Frobenius norm in place of the spectral one. A solver object of
         `counterpoise.optim` has settings of its own: ``Smoothing(power=16)`` and
         ``MultiplicativeWeights("list", "powering")`` are the published ones,
         ``SpectralSubgradient("polyak")`` takes Polyak steps.
@@ -312,7 +312,7 @@ class DiscrepancyWeights(WeightEstimator):
     -----
     Where the target's moments are a mixture of those of source rows, the least
     discrepancy is zero and many weights have it; without a `spread` those found are
-    near the analytic centre of all (interior point), follow the noise of both samples,
+    near the analytic center of all (interior point), follow the noise of both samples,
     and leave few effective rows. The default is the `spread` at which an effective row
     counts as much as the discrepancy that its loss leaves unknown: a weighted moment of
     n source rows is off by about :math:`\nu \sqrt{\sum_i z_i^2 / p_i} / \sqrt n`, with
@@ -374,9 +374,9 @@ class DiscrepancyWeights(WeightEstimator):
             precomputed_gram(samples.source, samples.target, self.add_constant)
         n, m = samples.source_weight.size, samples.target_weight.size
         self._sizes_ = n, m
-        rows, aims = samples.places
+        rows, target_rows = samples.places
         # Places among all rows, source rows first: the columns of a Gram matrix.
-        self._among_all_ = np.concatenate([rows, n + aims])
+        self._among_all_ = np.concatenate([rows, n + target_rows])
 
     def _scales_columns(self) -> bool:
         return self.standardize and self.kernel != "precomputed"
@@ -397,10 +397,17 @@ class DiscrepancyWeights(WeightEstimator):
         problem = posed.problem
         self.discrepancy_uniform_ = float(problem.uniform_value)
         self.spread_ = float(problem.spread)
+        m = samples.target_share.size
+        if gram is None:
+            # The constant left out.
+            kind = replace(self.hypotheses_, constant=0.0)
+            squares = kind.diagonal(samples.target)
+        else:
+            squares = gram.diagonal()[-m:]
         warn_of_one_row(
-            samples.target_share * self._target_squares(samples, gram),
+            samples.target_share * squares,
             self.discrepancy_uniform_,
-            self._among_all_[-samples.target_share.size :] - self._sizes_[0],
+            self._among_all_[-m:] - self._sizes_[0],
         )
         solution = self._least(posed, deadline)
         z = problem.inside(solution.x)
@@ -435,16 +442,13 @@ class DiscrepancyWeights(WeightEstimator):
         spread = default_spread(samples, self.hypotheses_, gram, uniform)
         return replace(found, problem=replace(found.problem, spread=spread))
 
-    def _target_squares(self, samples: TwoSamples, gram: Array | None) -> Array:
-        """Return the squared norm of every target row, the constant left out."""
-        if gram is not None:
-            return gram.diagonal()[-samples.target_share.size :]
-        kind = replace(self.hypotheses_, constant=0.0)
-        return kind.diagonal(samples.target)
-
     def _least(self, posed: PosedDiscrepancy, deadline: Deadline) -> Solution:
         """Return the weights of least discrepancy of the distinct source rows."""
-        problem, floor = posed.problem, _rounding(posed.problem)
+        problem = posed.problem
+        # The absolute error that rounding alone may leave in a norm.
+        floor = problem.floor
+        if not isinstance(problem, Discrepancy):
+            floor = 1e-14 * float(problem.kernel.diagonal().max())
         if problem.uniform_value <= problem.floor:
             # What is left is rounding, and no scale.
             problem = replace(problem, reference=0.0)
@@ -535,11 +539,14 @@ class DiscrepancyWeights(WeightEstimator):
             return None
         if when not in self._spectra_:
             samples = self._kept_rows("the spectrum")
+            names = getattr(self, "feature_names_in_", None)
+            if names is None:
+                names = [f"x{j}" for j in range(self.n_features_in_)]
             pair = MomentPair.of(
                 self.hypotheses_,
                 self._scaled(samples.source),
                 self._scaled(samples.target),
-                self._names(),
+                tuple(names),
                 self._gram(samples),
             )
             share = samples.source_share
@@ -548,27 +555,11 @@ class DiscrepancyWeights(WeightEstimator):
             shares = np.concatenate([-share / share.sum(), samples.target_share])
             found = pair.spectrum(shares)
             if self.kernel != "linear":
-                found = self._by_place(found)
+                # Rows in the order in which they came.
+                places = self._among_all_
+                direction = np.zeros(sum(self._sizes_))
+                direction[places] = found.direction
+                ranking = tuple((int(places[k]), one) for k, one in found.ranking)
+                found = replace(found, direction=direction, ranking=ranking)
             self._spectra_[when] = found
         return self._spectra_[when]
-
-    def _by_place(self, found: DiscrepancySpectrum) -> DiscrepancySpectrum:
-        """Return a spectrum whose rows have the order in which they came."""
-        places = self._among_all_
-        direction = np.zeros(sum(self._sizes_))
-        direction[places] = found.direction
-        ranking = tuple((int(places[k]), share) for k, share in found.ranking)
-        return replace(found, direction=direction, ranking=ranking)
-
-    def _names(self) -> tuple[str, ...]:
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None:
-            return tuple(names)
-        return tuple(f"x{j}" for j in range(self.n_features_in_))
-
-
-def _rounding(problem: Any) -> float:
-    """Return the absolute error that rounding alone may leave in a norm."""
-    if isinstance(problem, Discrepancy):
-        return problem.floor
-    return 1e-14 * float(problem.kernel.diagonal().max())

@@ -161,10 +161,10 @@ class DiscriminatorWeights(WeightEstimator):
     Parameters
     ----------
     estimator : classifier or None
-        Fitted with `sample_weight` to rows labelled 1 (target) and 0 (source); needs
+        Fitted with `sample_weight` to rows labeled 1 (target) and 0 (source); needs
         `predict_proba` or `decision_function`. A pipeline passes the weights to each of
         its steps that take them. None: the better, by held-out log loss, of logistic
-        regression on standardised columns and histogram gradient boosting (sparse rows:
+        regression on standardized columns and histogram gradient boosting (sparse rows:
         the former; of more than 100 columns, as in text, the best of five, see
         `domain_score`).
     calibrate : bool

@@ -18,16 +18,16 @@ from counterpoise.linalg.kernels import BLOCK_ROWS, Kernel, nearest_row
 from counterpoise.optim.objectives import distinct
 
 # -----------------------------------------------------------------------------
-# Centres of kernels: the target rows, or few that stand for them.
+# Centers of kernels: the target rows, or few that stand for them.
 # -----------------------------------------------------------------------------
 
 
-# Centres where all target rows are too many, and rows that k-means looks at for each.
+# Centers where all target rows are too many, and rows that k-means looks at for each.
 CENTERS_AT_MOST, ROWS_A_CENTER = 2000, 10
 
 
 def all_or_few(samples: TwoSamples, n_centers: int | str | None, seed: int) -> Matrix:
-    """Return the centres: all target rows, or k-means centres of them.
+    """Return the centers: all target rows, or k-means centers of them.
 
     "auto" takes all while the kernel between them fits the memory budget.
     """
@@ -40,7 +40,7 @@ def all_or_few(samples: TwoSamples, n_centers: int | str | None, seed: int) -> M
 
 
 def k_means_centers(samples: TwoSamples, k: int, seed: int) -> Matrix:
-    """Return k-means centres of the target, of a part of it where that is large.
+    """Return k-means centers of the target, of a part of it where that is large.
 
     The part is drawn by what the rows hold (`keys_of_rows`), so that the same rows are
     drawn in whatever order, and in whatever blocks, they come.
@@ -54,7 +54,7 @@ def k_means_centers(samples: TwoSamples, k: int, seed: int) -> Matrix:
 
 
 def centers_of(rows: Matrix, share: Array, k: int, seed: int) -> Matrix:
-    """Return k-means centres of rows that count by their shares, from random ones."""
+    """Return k-means centers of rows that count by their shares, from random ones."""
     from sklearn.cluster import KMeans
 
     means = KMeans(k, init="random", n_init=1, max_iter=10, random_state=seed % 2**32)
@@ -87,7 +87,7 @@ def keys_of_rows(rows: Matrix, seed: int) -> NDArray[np.uint64]:
 
 
 def centers_of_blocks(target: Blocks, k: int, seed: int) -> Array:
-    """Return the centres that `k_means_centers` finds, of rows read block by block."""
+    """Return the centers that `k_means_centers` finds, of rows read block by block."""
     most = ROWS_A_CENTER * k
     work = partial(_smallest_of_block, most, seed)
     keyed = map_reduce(target, work, partial(_smallest_of_both, most))
@@ -131,7 +131,7 @@ def _smallest_of_both(most: int, earlier: _KeyedRows, later: _KeyedRows) -> _Key
 
 
 # -----------------------------------------------------------------------------
-# The matrices of KLIEP: Gaussian kernels between target rows and centres, scaled.
+# The matrices of KLIEP: Gaussian kernels between target rows and centers, scaled.
 #
 # Column l is :math:`k(t_j, c_l) / b_l` with :math:`b_l` the mean of the kernel over
 # the
@@ -150,7 +150,7 @@ CENTERS_AT_ONCE = 500
 
 @dataclass(frozen=True, eq=False)
 class KernelDesign:
-    """The scaled kernel between target rows and centres, by columns and products."""
+    """The scaled kernel between target rows and centers, by columns and products."""
 
     rows: Matrix
     centers: Matrix
@@ -167,7 +167,7 @@ class KernelDesign:
         return self.stored(i).matrix
 
     def distinct(self, i: Indices, count: int, alike: float) -> Indices:
-        """Return the first `count` of the columns i whose centres lie apart."""
+        """Return the first `count` of the columns i whose centers lie apart."""
         return distinct_centers(self.centers, self.kernel, i, count, alike)
 
     def start(self) -> Array:
@@ -189,7 +189,7 @@ class StoredDesign(KernelDesign):
     def of(
         cls, rows: Matrix, centers: Matrix, kernel: Kernel, scale: Array
     ) -> "StoredDesign":
-        """Return the matrix for rows, centres and the scales of the columns."""
+        """Return the matrix for rows, centers and the scales of the columns."""
         transposed = kernel.matrix(centers, rows)
         transposed /= scale[:, None]
         return cls(rows, centers, kernel, scale, transposed.T)
@@ -248,7 +248,7 @@ def source_means(
 def distinct_centers(
     centers: Matrix, kernel: Kernel, i: Indices, count: int, alike: float
 ) -> Indices:
-    """Return the first `count` of the centres i, no two within the kernel's reach."""
+    """Return the first `count` of the centers i, no two within the kernel's reach."""
     near = centers[i]
     if 0 < i.size <= CENTERS_AT_ONCE:
         among = kernel.matrix(near, near)
@@ -268,9 +268,9 @@ def distinct_centers(
 
 
 def covering(rows: Matrix, centers: Matrix, kernel: Kernel) -> Array:
-    """Return equal shares of few centres near which all rows lie.
+    """Return equal shares of few centers near which all rows lie.
 
-    While a row is further than the kernel reaches from all chosen centres, the centre
+    While a row is further than the kernel reaches from all chosen centers, the center
     nearest to the worst such row joins. Where that takes too many, less reach must do.
     """
     return _few_that_cover(
@@ -299,7 +299,7 @@ def _greedy_cover(
     column: Callable[[int], Array],
     reach: float,
 ) -> list[int]:
-    """Return the chosen centres; at the last reach as many as it takes."""
+    """Return the chosen centers; at the last reach as many as it takes."""
     chosen: list[int] = []
     while True:
         worst = int(np.argmin(cover))
@@ -316,7 +316,7 @@ def _greedy_cover(
 
 
 # -----------------------------------------------------------------------------
-# KLIEP's matrix for very many centres, where the kernel has low rank.
+# KLIEP's matrix for very many centers, where the kernel has low rank.
 # -----------------------------------------------------------------------------
 
 
@@ -490,14 +490,14 @@ class BlockedDesign:
         return map_reduce(self.rows, work) / self.scale
 
     def distinct(self, i: Indices, count: int, alike: float) -> Indices:
-        """Return the first `count` of the columns i whose centres lie apart."""
+        """Return the first `count` of the columns i whose centers lie apart."""
         return distinct_centers(self.centers, self.kernel, i, count, alike)
 
     def covering(self, x: Array) -> tuple[Array, Array]:
         """Return x with what it lacks to reach every row, and the shares of the rows.
 
-        Rows that x gives next to nothing let their nearest centres join, with a
-        thousandth together. A row that no centre reaches has no share.
+        Rows that x gives next to nothing let their nearest centers join, with a
+        thousandth together. A row that no center reaches has no share.
         """
         used = np.flatnonzero(x)
         image = self.columns(used) @ x[used]
@@ -571,7 +571,7 @@ def _mean_of_blocks(blocks: Blocks, kernel: Kernel, centers: Array) -> Array:
 def _nearest_of_block(
     kernel: Kernel, centers: Array, wanted: NDArray[np.bool_], rows: Array, first: int
 ) -> Indices:
-    """Return the centre that reaches each wanted row best, -1 where none does."""
+    """Return the center that reaches each wanted row best, -1 where none does."""
     rows = rows[wanted[first : first + len(rows)]]
     if not len(rows):
         return np.empty(0, dtype=np.intp)

@@ -308,7 +308,7 @@ KLIEP_SOLVER_CHOICE = SolverChoice(
 )
 FRANK_WOLFE_SEARCHES = ("exact", "armijo", "open")
 WIDTH_RULES = ("cv", "median", "cv-one-sided")
-# From so many centres on, few of them are solved for before all are looked at.
+# From so many centers on, few of them are solved for before all are looked at.
 MANY_CENTERS = 20 * CENTERS_AT_MOST
 START_TOL = 1e-4
 
@@ -317,9 +317,9 @@ START_TOL = 1e-4
 class KLIEP(WeightEstimator):
     r"""Weights by maximum likelihood: a mixture of Gaussians times the source density.
 
-    With n source rows x, m target rows t, centres c, the kernel
+    With n source rows x, m target rows t, centers c, the kernel
     :math:`k(x, c) = \exp(-\gamma |x - c|^2)` on columns divided by their pooled scale
-    and :math:`b_l = \mathrm{mean}_i k(x_i, c_l)`, it minimises
+    and :math:`b_l = \mathrm{mean}_i k(x_i, c_l)`, it minimizes
 
     .. math::
         f(\mu) = -\mathrm{mean}_j \log \sum_l \frac{\mu_l}{b_l} k(t_j, c_l)
@@ -337,7 +337,7 @@ class KLIEP(WeightEstimator):
         distance between target rows; "cv-one-sided" the best textbook likelihood
         score, which an exact solver drives to ever narrower kernels.
     n_centers : int, None or "auto"
-        Centres: None is all target rows, a number that many k-means centres of the
+        Centers: None is all target rows, a number that many k-means centers of the
         target, "auto" all target rows while their kernel is cheap, else 2000.
     relative : float
         Share of the target in the denominator of the ratio; a ratio against
@@ -377,7 +377,7 @@ class KLIEP(WeightEstimator):
     solution_ : Solution
         The mixture proportions with their certificate and history.
     centers_ : array of shape (k, d)
-        Centres, on scaled columns.
+        Centers, on scaled columns.
     coef_ : array of shape (k,)
         Coefficients :math:`\mu_l / b_l`, most of them zero.
     gamma_ : float
@@ -393,7 +393,7 @@ class KLIEP(WeightEstimator):
     -----
     The certificate is :math:`f - f^* \le \log \max_l g_l` with
     :math:`g_l = \mathrm{mean}_j k(t_j, c_l) / (b_l w(t_j))`, which proves optimality
-    over all centres whatever solver was used. Sparsity belongs to the optimum and the
+    over all centers whatever solver was used. Sparsity belongs to the optimum and the
     width, not to the solver: counts of early-stopped iterates say nothing.
 
     References
@@ -535,9 +535,9 @@ class KLIEP(WeightEstimator):
     ) -> Array | None:
         """Return where to begin, None where the solver knows best.
 
-        A look at very many centres costs far more than a solution on few of them:
-        begin at the optimum over the target rows nearest to k-means centres. What it
-        lacks against all centres is the first gap of the history.
+        A look at very many centers costs far more than a solution on few of them:
+        begin at the optimum over the target rows nearest to k-means centers. What it
+        lacks against all centers is the first gap of the history.
         """
         m = samples.target.shape[0]
         if (
@@ -584,7 +584,7 @@ class KLIEP(WeightEstimator):
     def _corrective(self) -> Corrective:
         if isinstance(self.solver, Corrective):
             return self.solver
-        # In many dimensions promising centres lie apart: let more of them join.
+        # In many dimensions promising centers lie apart: let more of them join.
         return Corrective(n_join=30 if self.n_features_in_ >= 10 else 10)
 
 

@@ -164,7 +164,7 @@ def _uncovered(samples: TwoSamples, reach: Array, share: Array) -> float:
 
 @dataclass(frozen=True, eq=False)
 class KernelSum:
-    """A function of rows: kernels at centres, a constant, cut to [0, bound]."""
+    """A function of rows: kernels at centers, a constant, cut to [0, bound]."""
 
     centers: Array
     coef: Array
@@ -356,7 +356,7 @@ class KMM(WeightEstimator):
     Notes
     -----
     The published problem (:math:`\rho = 0`) has no usable solution: in low dimension
-    its minimiser is far from unique, in high dimension it fits the sampling noise of
+    its minimizer is far from unique, in high dimension it fits the sampling noise of
     the target. The ridge makes it unique, and the rule above stops it where the noise
     begins.
 
@@ -465,9 +465,14 @@ class KMM(WeightEstimator):
         else:
             self.ridge_ = float(self.ridge)
         if self.solver not in ("auto", "quadratic"):
-            posed = _without_caps(problem(self.ridge_))
-            if _lacks_caps(self.solver, posed):
-                posed = problem(self.ridge_)
+            posed = problem(self.ridge_)
+            if domain.slack == 0.0 and domain.caps.min() >= domain.total:
+                # No cap is in reach: the vertices are single rows, and cheap.
+                simplex = replace(posed, domain=Simplex(domain.size))
+                if isinstance(self.solver, str) or not self.solver.accepts.lacking(
+                    simplex
+                ):
+                    posed = simplex
             solver = resolve_solver(
                 "solver",
                 self.solver,
@@ -527,17 +532,3 @@ def _quadratic_solver(means: KernelMeans, n: int, ridge: float) -> Solver:
     if dense and (2 * n * n > LARGEST_ARRAY or (n > ROWS_BY_NEWTON and ridge >= 0.3)):
         return ProximalGradient()
     return InteriorPoint()
-
-
-def _without_caps(problem: MeanMatching) -> MeanMatching:
-    """Return the problem over the simplex, if no weight can reach its cap."""
-    domain = problem.domain
-    if domain.slack == 0.0 and domain.caps.min() >= domain.total:
-        # No cap is in reach: the vertices are single rows, and cheap.
-        problem = replace(problem, domain=Simplex(domain.size))
-    return problem
-
-
-def _lacks_caps(solver: str | Solver, problem: MeanMatching) -> bool:
-    """Tell whether a solver object does not accept a simplex without caps."""
-    return not isinstance(solver, str) and bool(solver.accepts.lacking(problem))

@@ -70,7 +70,7 @@ def densities(
     """Return, for every set of bumps, their densities at the target rows.
 
     Rows are divided by what their nearest source row alone would give, whose logarithm,
-    the Gaussian's normaliser included, comes beside: proportions do not notice, and
+    the Gaussian's normalizer included, comes beside: proportions do not notice, and
     nothing underflows.
     """
     m, d = rows.target.shape
@@ -341,13 +341,16 @@ class LabelShiftWeights(WeightEstimator):
 
     def _ordered(self, samples: SamplesAsRead, labels: Array) -> LabelledRows:
         """Return the rows that count, scaled, in an order by inputs and labels."""
-        weight, aims = samples.source_weight, samples.target_weight
+        weight, target_weight = samples.source_weight, samples.target_weight
         used = np.flatnonzero(weight)
         whole = np.hstack([samples.source[used], labels[used]])
         used = used[canonical_order(whole, weight[used])]
-        counted = counted_places(samples.target, aims)
+        counted = counted_places(samples.target, target_weight)
         two = TwoSamples.of(
-            samples.source[used], samples.target[counted], weight[used], aims[counted]
+            samples.source[used],
+            samples.target[counted],
+            weight[used],
+            target_weight[counted],
         )
         self.column_scale_ = None
         if self.standardize:

@@ -47,7 +47,7 @@ from counterpoise.weights.search import (
 )
 
 # -----------------------------------------------------------------------------
-# What LSIF, uLSIF and RuLSIF share: centres, width, penalty, a sum of Gaussians.
+# What LSIF, uLSIF and RuLSIF share: centers, width, penalty, a sum of Gaussians.
 # -----------------------------------------------------------------------------
 
 
@@ -58,7 +58,7 @@ SMALLEST_RATIO = 1e-300
 
 
 class LeastSquaresWeights(WeightEstimator):
-    """What the three methods share: centres, width, penalty, and the sum of Gaussians.
+    """What the three methods share: centers, width, penalty, and the sum of Gaussians.
 
     A method says how it fits at one width and penalty (`_solve_at`), how it scores
     held-out rows (`_curve`), and what it takes where there are too few (`_fallback`).
@@ -163,7 +163,7 @@ class LeastSquaresWeights(WeightEstimator):
 
 
 def _plan(n_centers: int) -> None:
-    """Refuse more centres than their moments have memory for."""
+    """Refuse more centers than their moments have memory for."""
     needed = 8 * n_centers**2
     if needed > current_budget():
         raise InvalidInputError(
@@ -178,7 +178,7 @@ def _without_repeats(samples: TwoSamples) -> TwoSamples:
     """Return the samples with equal rows made one, of their weights' sum.
 
     Equal rows stand beside one another in the order in which samples come. A row twice
-    is then the row of weight two in centres, folds and left-out rows alike.
+    is then the row of weight two in centers, folds and left-out rows alike.
     """
     source, source_share = _merged(samples.source, samples.source_share)
     target, target_share = _merged(samples.target, samples.target_share)
@@ -213,7 +213,7 @@ USUAL_FRACTION = 0.1
 class LSIF(LeastSquaresWeights):
     r"""Weights by least squares without negative coefficients: LSIF, with its path.
 
-    With H, h and the kernel as in `ULSIF`, it minimises
+    With H, h and the kernel as in `ULSIF`, it minimizes
 
     .. math::
         \tfrac12 \alpha' (H + \rho I) \alpha - h'\alpha + \lambda \sum_l \alpha_l
@@ -236,7 +236,7 @@ class LSIF(LeastSquaresWeights):
         Penalty :math:`\lambda`, below :math:`\max h`. "cv": chosen with the width,
         among nine from 0.3 to 3e-5 times :math:`\max h`.
     n_centers : int or None
-        Number of k-means centres of the target; None, or no fewer than there are
+        Number of k-means centers of the target; None, or no fewer than there are
         distinct target rows: all of them.
     standardize : bool
         Whether columns are divided by their pooled scale, the root of the mean of the
@@ -255,7 +255,7 @@ class LSIF(LeastSquaresWeights):
     allow_no_overlap : bool
         Whether to go on where most of the target has no source rows near.
     random_state : int, RandomState or None
-        Seed of the k-means centres and the folds.
+        Seed of the k-means centers and the folds.
 
     Attributes
     ----------
@@ -266,7 +266,7 @@ class LSIF(LeastSquaresWeights):
     coef_ : array of shape (b,)
         Coefficients of the Gaussians, few of them positive.
     centers_ : array of shape (b, d)
-        Centres of the Gaussians, on scaled columns.
+        Centers of the Gaussians, on scaled columns.
     gamma_, regularization_ : float
         What was given or chosen.
     mean_ratio_ : float
@@ -467,10 +467,10 @@ class _Ridge(LeastSquaresWeights):
 class ULSIF(_Ridge):
     r"""Weights by least squares in closed form: uLSIF.
 
-    With n source rows x, m target rows t, centres c and the kernel
+    With n source rows x, m target rows t, centers c and the kernel
     :math:`k_l(x) = \exp(-\gamma |x - c_l|^2)` on columns divided by their pooled scale,
     :math:`H = \mathrm{mean}_i k(x_i) k(x_i)'` and :math:`h = \mathrm{mean}_j k(t_j)`,
-    it minimises
+    it minimizes
 
     .. math:: \tfrac12 \alpha' H \alpha - h'\alpha + \tfrac{\lambda}{2} |\alpha|^2
 
@@ -488,7 +488,7 @@ class ULSIF(_Ridge):
         Penalty :math:`\lambda`. "cv": chosen with the width, among nine from 10 to
         1e-3.
     n_centers : int or None
-        Number of k-means centres of the target; None, or no fewer than there are
+        Number of k-means centers of the target; None, or no fewer than there are
         distinct target rows: all of them.
     standardize : bool
         Whether columns are divided by their pooled scale, the root of the mean of the
@@ -503,7 +503,7 @@ class ULSIF(_Ridge):
     allow_no_overlap : bool
         Whether to go on where most of the target has no source rows near.
     random_state : int, RandomState or None
-        Seed of the k-means centres.
+        Seed of the k-means centers.
 
     Attributes
     ----------
@@ -514,7 +514,7 @@ class ULSIF(_Ridge):
     coef_ : array of shape (b,)
         Coefficients of the Gaussians: the solution, negative entries put to zero.
     centers_ : array of shape (b, d)
-        Centres of the Gaussians, on scaled columns.
+        Centers of the Gaussians, on scaled columns.
     gamma_, regularization_ : float
         What was given or chosen.
     mean_ratio_ : float
@@ -577,7 +577,7 @@ class RULSIF(_Ridge):
     r"""Weights by least squares, relative to a mixture of both samples: RuLSIF.
 
     With a = `relative`, :math:`H = (1-a)\, \mathrm{mean}_i k(x_i) k(x_i)' +
-    a\, \mathrm{mean}_j k(t_j) k(t_j)'` and otherwise as in `ULSIF`, it minimises
+    a\, \mathrm{mean}_j k(t_j) k(t_j)'` and otherwise as in `ULSIF`, it minimizes
 
     .. math:: \tfrac12 \alpha' H \alpha - h'\alpha + \tfrac{\lambda}{2} |\alpha|^2
 
@@ -600,7 +600,7 @@ class RULSIF(_Ridge):
         Penalty :math:`\lambda`. "cv": chosen with the width, among nine from 10 to
         1e-3.
     n_centers : int or None
-        Number of k-means centres of the target; None, or no fewer than there are
+        Number of k-means centers of the target; None, or no fewer than there are
         distinct target rows: all of them.
     standardize : bool
         Whether columns are divided by their pooled scale, the root of the mean of the
@@ -615,7 +615,7 @@ class RULSIF(_Ridge):
     allow_no_overlap : bool
         Whether to go on where most of the target has no source rows near.
     random_state : int, RandomState or None
-        Seed of the k-means centres.
+        Seed of the k-means centers.
 
     Attributes
     ----------
@@ -626,7 +626,7 @@ class RULSIF(_Ridge):
     coef_ : array of shape (b,)
         Coefficients of the Gaussians: the solution, negative entries put to zero.
     centers_ : array of shape (b, d)
-        Centres of the Gaussians, on scaled columns.
+        Centers of the Gaussians, on scaled columns.
     gamma_, regularization_ : float
         What was given or chosen.
     mean_ratio_ : float
@@ -652,7 +652,7 @@ class RULSIF(_Ridge):
     `ULSIF`, but the best candidate is taken and not the smoothest near it, which would
     flatten the flat ratio once more; the mean in the two-sided score is over the
     mixture of both samples. It takes two eigendecompositions a width (one for the rows
-    of each sample), and with user weights below one a generalised one for each penalty.
+    of each sample), and with user weights below one a generalized one for each penalty.
 
     References
     ----------

@@ -47,7 +47,7 @@ class _Active:
 
 @dataclass(frozen=True, eq=False)
 class PenaltyPath:
-    r"""Minimise :math:`x'(H + \rho I)x/2 - h'x + \lambda \sum x` over :math:`x \ge 0`.
+    r"""Minimize :math:`x'(H + \rho I)x/2 - h'x + \lambda \sum x` over :math:`x \ge 0`.
 
     :math:`\rho` is 1e-10 of the mean diagonal entry of H (at least 1e-16). For
     :math:`\lambda \ge \max h` the solution is zero; as :math:`\lambda` falls, the free
@@ -162,7 +162,7 @@ class Moments:
 
     @classmethod
     def of(cls, samples: TwoSamples, centers: Array, gamma: float) -> "Moments":
-        """Return the moments of Gaussians at the centres."""
+        """Return the moments of Gaussians at the centers."""
         source, _ = _moments(samples.source, samples.source_share, centers, gamma)
         target, mean = _moments(samples.target, samples.target_share, centers, gamma)
         return cls(source, target, mean)
@@ -412,7 +412,7 @@ def _inverses(
 
     What is inverted is :math:`r_i M + R + \lambda I`. Where all r are one number (no
     weights, or none below one) or one of the matrices is zero, a single
-    eigendecomposition serves all penalties; else it takes a generalised one each.
+    eigendecomposition serves all penalties; else it takes a generalized one each.
     """
     even = np.ptp(raised) <= 1e-9 * (raised.max() - 1.0)
     if even or not own.any():

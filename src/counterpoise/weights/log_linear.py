@@ -46,7 +46,7 @@ from counterpoise.weights.search import Deadline, HeldOut
 
 @dataclass(frozen=True, eq=False)
 class Standardization:
-    """Which statistics of a row there are, and how they are cut, centred and scaled.
+    """Which statistics of a row there are, and how they are cut, centered and scaled.
 
     `limits` is None for sparse rows, which are left as they are.
     """
@@ -59,7 +59,7 @@ class Standardization:
 
     @classmethod
     def of(cls, samples: TwoSamples, family: str) -> "Standardization":
-        """Return the standardisation by means and scales of both samples alike."""
+        """Return the standardization by means and scales of both samples alike."""
         d = samples.source.shape[1]
         if sparse.issparse(samples.source):
             return cls(family, None, np.zeros(d), np.zeros(d), np.ones(d))
@@ -78,7 +78,7 @@ class Standardization:
         center: Array,
         means_of: Callable[["Standardization"], Sequence[Sequence[Array] | Array]],
     ) -> "Standardization":
-        """Return the standardisation, given how `raw_means` of both samples are had."""
+        """Return the standardization, given how `raw_means` of both samples are had."""
         d = center.size
         if family == "linear":
             return cls(family, limits, center, np.zeros(d), np.ones(d))
@@ -113,7 +113,7 @@ class Standardization:
 
 
 class PairProducts:
-    """The columns of Z and all products of two of them, standardised, unwritten.
+    """The columns of Z and all products of two of them, standardized, unwritten.
 
     Products with a vector from either side cost O(n d^2) time and O(n d) memory.
     """
@@ -274,14 +274,14 @@ class LogLinearKLIEP(WeightEstimator):
     ----------
     n_components : int
         Number of components. One: convex, by Newton's method. More: EM whose
-        maximisation steps are convex.
+        maximization steps are convex.
     statistics : {"auto", "full", "diag", "linear"}
         s(x): the columns and all their products ("full"), the columns and their
         squares ("diag"), the columns ("linear"), of columns divided by their pooled
-        scale and centred, standardised once more; entries far outside the bulk of
+        scale and centered, standardized once more; entries far outside the bulk of
         their column (some eight standard deviations) are put at its end. "auto":
         full while their number d(d + 3)/2 is at most a tenth of the source rows, else
-        diag; linear for sparse rows, which are not centred and stay sparse.
+        diag; linear for sparse rows, which are not centered and stay sparse.
     ridge : float
         Weight of the squared slopes. Where there are more statistics than rows, as in
         text, 1e-2 fits them closely; `score` chooses.
@@ -335,7 +335,7 @@ class LogLinearKLIEP(WeightEstimator):
     The fixed-point updates in the literature on Gaussian-mixture KLIEP divide by the
     sum of target minus the sum of source responsibilities, which is zero at every
     stationary point, and their covariances need not stay positive. Here an M-step
-    maximises :math:`\eta'\bar s_k - \log \mathrm{mean}_i \exp(\eta's(x_i))`, concave,
+    maximizes :math:`\eta'\bar s_k - \log \mathrm{mean}_i \exp(\eta's(x_i))`, concave,
     less its ridge.
 
     Outside the source a log-quadratic ratio may grow without bound: log w is cut at 50.
@@ -379,13 +379,6 @@ class LogLinearKLIEP(WeightEstimator):
     def _chosen(self) -> dict[str, object]:
         return {"statistics": self.statistics_}
 
-    def _find(self, samples: TwoSamples, deadline: Deadline) -> Solution:
-        """Set what the ratio is made of, and return how it was found."""
-        self.statistics_ = self._family(samples)
-        self._standardization_ = Standardization.of(samples, self.statistics_)
-        self._ratio_, solution = self._ratio_of(samples, self.tol, deadline)
-        return solution
-
     def _check_samples(self, samples: SamplesAsRead) -> None:
         """Refuse one row, of which nothing can be held out."""
         n = samples.counted.source.shape[0]
@@ -396,21 +389,37 @@ class LogLinearKLIEP(WeightEstimator):
 
     def _fit(self, samples: TwoSamples, deadline: Deadline) -> FitResult:
         solution = self._find(samples, deadline)
-        self.coef_, self.proportions_ = self._ratio_.slopes, self._ratio_.proportions
-        self.statistic_names_ = self._names(samples.source.shape[1])
-        logs, logs_target = self._own_logs(samples)
-        few = FEW_STATISTICS * min(samples.source.shape[0], samples.target.shape[0])
+        source, target = samples.source, samples.target
+        logs, logs_target = self._logs(source), self._logs(target)
         ratio = np.exp(np.minimum(logs, LARGEST_LOG))
-        if _is_one_row(samples.target):
+        n, m = source.shape[0], target.shape[0]
+        if m == 1 or (
+            not sparse.issparse(target) and bool((target == target[0]).all())
+        ):
             # Nothing can be held out; the base looks how far the row is from others.
             return FitResult(solution, ratio, 0.0)
-        told = (logs, logs_target)
-        if self.coef_.shape[1] > few:
-            told = self._logs_out_of_fold(samples, deadline)
+        if self.coef_.shape[1] > FEW_STATISTICS * min(n, m):
+            logs, logs_target = self._logs_out_of_fold(samples, deadline)
         uncovered_fraction = uncovered_share_of(
-            *told, samples.source_share, samples.target_share
+            logs, logs_target, samples.source_share, samples.target_share
         )
         return FitResult(solution, ratio, uncovered_fraction, "uncovered_fraction")
+
+    def _find(self, samples: TwoSamples, deadline: Deadline) -> Solution:
+        """Set what the ratio is made of, and return how it was found."""
+        n, d = samples.source.shape
+        self.statistics_ = self._family_of(n, d)
+        if sparse.issparse(samples.source):
+            if self.statistics not in ("auto", "linear"):
+                raise InvalidInputError(
+                    "sparse rows need statistics='auto' or 'linear', "
+                    f"got {self.statistics!r}"
+                )
+            self.statistics_ = "linear"
+        self._standardization_ = Standardization.of(samples, self.statistics_)
+        ratio, solution = self._ratio_of(samples, self.tol, deadline)
+        self._set_ratio(ratio, d)
+        return solution
 
     def _fit_blocks(self, samples: SamplesAsRead) -> Solution | None:
         if self.n_components > 1:
@@ -425,29 +434,31 @@ class LogLinearKLIEP(WeightEstimator):
         announce("reading every row: mean statistics of the target")
         mean = map_reduce(target, partial(_block_mean, statistics, target.n_rows))
         S = BlockedStatistics(source, statistics, mean.size)
-        shares = np.full(n, 1.0 / n)
-        problem = LogLinearRatio(S, mean, shares, self.ridge)
-        solution = self._solve(problem, Newton(), deadline=Deadline(self.max_time))
-        norm = log_mean(np.asarray(S @ solution.x), shares)
-        self.coef_, self.proportions_ = solution.x[None, :], np.ones(1)
-        self._ratio_ = MixedRatio(self.proportions_, self.coef_, np.array([norm]))
-        self.statistic_names_ = self._names(d)
+        ratio, solution = self._one_component(
+            S, mean, np.full(n, 1.0 / n), self.tol, Deadline(self.max_time)
+        )
+        self._set_ratio(ratio, d)
         return solution
 
-    def _predict_weights(self, X: Matrix) -> Array:
-        logs = self._ratio_.logarithm(self._standardization_.statistics(X))
-        return np.exp(np.minimum(logs, LARGEST_LOG))
+    def _set_ratio(self, ratio: "MixedRatio", d: int) -> None:
+        self._ratio_ = ratio
+        self.coef_, self.proportions_ = ratio.slopes, ratio.proportions
+        columns = getattr(self, "feature_names_in_", [f"x{k}" for k in range(d)])
+        names = [str(name) for name in columns]
+        if self.statistics_ == "diag":
+            names += [f"{name}^2" for name in columns]
+        elif self.statistics_ == "full":
+            names += [
+                f"{columns[i]}^2" if i == j else f"{columns[i]} {columns[j]}"
+                for i, j in zip(*np.triu_indices(d), strict=True)
+            ]
+        self.statistic_names_ = np.array(names, dtype=object)
 
-    def _family(self, samples: TwoSamples) -> str:
-        n, d = samples.source.shape
-        if sparse.issparse(samples.source):
-            if self.statistics not in ("auto", "linear"):
-                raise InvalidInputError(
-                    "sparse rows need statistics='auto' or 'linear', "
-                    f"got {self.statistics!r}"
-                )
-            return "linear"
-        return self._family_of(n, d)
+    def _logs(self, X: Matrix) -> Array:
+        return self._ratio_.logarithm(self._standardization_.statistics(X))
+
+    def _predict_weights(self, X: Matrix) -> Array:
+        return np.exp(np.minimum(self._logs(X), LARGEST_LOG))
 
     def _family_of(self, n: int, d: int) -> str:
         if self.statistics != "auto":
@@ -463,30 +474,27 @@ class LogLinearKLIEP(WeightEstimator):
         shares, shares_target = samples.source_share, samples.target_share
         if self.n_components == 1:
             mean = np.asarray(shares_target @ T)
-            solution = self._solve(
-                LogLinearRatio(S, mean, shares, self.ridge),
-                Newton(),
-                tol=tol,
-                deadline=deadline,
-            )
-            proportions, slopes = np.ones(1), solution.x[None, :]
-        else:
-            problem = LogLinearMixture(
-                S, T, shares, shares_target, self.n_components, self.ridge
-            )
-            solution = self._solve(
-                problem, ExpectationMaximization(), tol=tol, deadline=deadline
-            )
-            proportions, slopes = problem.objective.split(solution.x)
-        norms = np.array([log_mean(S @ eta, shares) for eta in slopes])
-        return MixedRatio(proportions, slopes, norms), solution
-
-    def _own_logs(self, samples: TwoSamples) -> tuple[Array, Array]:
-        S, T = (
-            self._standardization_.statistics(X)
-            for X in (samples.source, samples.target)
+            return self._one_component(S, mean, shares, tol, deadline)
+        problem = LogLinearMixture(
+            S, T, shares, shares_target, self.n_components, self.ridge
         )
-        return self._ratio_.logarithm(S), self._ratio_.logarithm(T)
+        solution = self._solve(
+            problem, ExpectationMaximization(), tol=tol, deadline=deadline
+        )
+        proportions, slopes = problem.objective.split(solution.x)
+        return MixedRatio.of(proportions, slopes, S, shares), solution
+
+    def _one_component(
+        self,
+        S: "Matrix | PairProducts | BlockedStatistics",
+        mean: Array,
+        shares: Array,
+        tol: float,
+        deadline: Deadline,
+    ) -> tuple["MixedRatio", Solution]:
+        problem = LogLinearRatio(S, mean, shares, self.ridge)
+        solution = self._solve(problem, Newton(), tol=tol, deadline=deadline)
+        return MixedRatio.of(np.ones(1), solution.x[None, :], S, shares), solution
 
     def _logs_out_of_fold(
         self, samples: TwoSamples, deadline: Deadline
@@ -495,10 +503,8 @@ class LogLinearKLIEP(WeightEstimator):
         n, m = samples.source.shape[0], samples.target.shape[0]
         k = min(N_FOLDS, n, m)
         seed = self._seed()
-        fold, fold_target = (
-            folds(samples.source, k, seed),
-            folds(samples.target, k, seed + 1),
-        )
+        fold = folds(samples.source, k, seed)
+        fold_target = folds(samples.target, k, seed + 1)
         logs, logs_target = np.empty(n), np.empty(m)
         for c in range(k):
             rest = samples.take(fold != c, fold_target != c)
@@ -510,18 +516,6 @@ class LogLinearKLIEP(WeightEstimator):
                 out[left] = ratio.logarithm(self._standardization_.statistics(X[left]))
         return logs, logs_target
 
-    def _names(self, d: int) -> NDArray[np.object_]:
-        columns = getattr(self, "feature_names_in_", [f"x{k}" for k in range(d)])
-        names = [str(name) for name in columns]
-        if self.statistics_ == "diag":
-            names += [f"{name}^2" for name in columns]
-        elif self.statistics_ == "full":
-            names += [
-                f"{columns[i]}^2" if i == j else f"{columns[i]} {columns[j]}"
-                for i, j in zip(*np.triu_indices(d), strict=True)
-            ]
-        return np.array(names, dtype=object)
-
 
 @dataclass(frozen=True, eq=False)
 class MixedRatio:
@@ -530,6 +524,18 @@ class MixedRatio:
     proportions: Array
     slopes: Array
     norms: Array
+
+    @classmethod
+    def of(
+        cls,
+        proportions: Array,
+        slopes: Array,
+        S: "Matrix | PairProducts | BlockedStatistics",
+        shares: Array,
+    ) -> "MixedRatio":
+        """Return the mixture whose components have mean one over the source."""
+        norms = [log_mean(np.asarray(S @ eta), shares) for eta in slopes]
+        return cls(proportions, slopes, np.array(norms))
 
     def logarithm(self, statistics: "Matrix | PairProducts") -> Array:
         """Return the log ratio of rows, given their statistics."""
@@ -599,10 +605,3 @@ def held_out_log_linear(
         source[out] = again._predict_weights(rows.source[out]) / mean
         target[out_target] = again._predict_weights(rows.target[out_target]) / mean
     return HeldOut(target, source)
-
-
-def _is_one_row(rows: Matrix) -> bool:
-    """Return whether all rows are equal."""
-    if rows.shape[0] == 1:
-        return True
-    return not sparse.issparse(rows) and bool((rows == rows[0]).all())

@@ -2,9 +2,8 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -16,7 +15,7 @@ from counterpoise.data.two_samples import (
     some_rows,
     spaced_places,
 )
-from counterpoise.errors import InvalidInputError, warn_user
+from counterpoise.errors import warn_user
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import Kernel, nearest_distance
 
@@ -102,10 +101,10 @@ def isolated_share(samples: TwoSamples) -> float:
     if len(source) < FEWEST_TO_CHOOSE:
         return 0.0
     asked = some_rows(source, 500)
-    aims = spaced_places(samples.target.shape[0], 500)
+    target_rows = spaced_places(samples.target.shape[0], 500)
     own = np.sort(nearest_distance(asked, source, own=True))
-    far = nearest_distance(samples.target[aims], source) > own[-2]
-    share = samples.target_share[aims]
+    far = nearest_distance(samples.target[target_rows], source) > own[-2]
+    share = samples.target_share[target_rows]
     return float(share[far].sum() / share.sum())
 
 
@@ -141,7 +140,7 @@ def two_sided_score(
 
     Both means are over rows that were not fitted to. Holding out target rows alone, as
     the textbook likelihood score does, lets an exact solver win with ever narrower
-    kernels, because a centre with few source rows near costs nothing. The logarithm of
+    kernels, because a center with few source rows near costs nothing. The logarithm of
     a weight below `least` is that of `least`.
 
     Examples
@@ -241,42 +240,6 @@ def folds_of_both(samples: TwoSamples, seed: int) -> tuple[Indices, Indices]:
         folds(samples.source, N_FOLDS, seed),
         folds(samples.target, N_FOLDS, seed + 1),
     )
-
-
-def out_of_fold(
-    refit: Callable[[TwoSamples], Callable[[Any], Array]],
-    samples: TwoSamples,
-    source: Any,
-    source_share: Array,
-    seed: int,
-    least: float = SMALLEST_LOGGED,
-) -> float:
-    """Return the two-sided score with every target row left out of its own fit.
-
-    `source` are held-out source rows; the fits use the source of `samples`, and `refit`
-    returns how each of them weighs rows.
-    """
-    m = samples.target.shape[0]
-    n_folds = min(N_FOLDS, m)
-    if n_folds < 2:
-        raise InvalidInputError(
-            "one target row cannot be scored out of fold: give X_target"
-        )
-    fold = folds(samples.target, n_folds, seed)
-    everything = np.arange(samples.source.shape[0])
-    total = 0.0
-    for k in range(n_folds):
-        predict_weights = refit(samples.take(everything, fold != k))
-        share = samples.target_share[fold == k]
-        part = two_sided_score(
-            predict_weights(samples.target[fold == k]),
-            predict_weights(source),
-            share / share.sum(),
-            source_share,
-            least,
-        )
-        total += float(share.sum()) * part
-    return total
 
 
 def _score(candidate: HeldOut, samples: TwoSamples) -> float:
