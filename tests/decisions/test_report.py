@@ -542,7 +542,7 @@ def test_what_python_says_beside_the_verdict_is_said_on_the_screen():
         },
     ]
     pair = {"columns": ["a", "b"], "source": 0.01, "target": 0.5, "p_value": 0.001}
-    missed = {"mean": 0.2, "scale": 1.2, "level": 1.9, "hole": 0.1, "correlation": None}
+    missed = {"mean": 0.2, "scale": 1.2, "level": 1.9, "hole": 0.1, "correlation": 0.3}
     spelled = {"column": "c", "target": "Yes", "source": "yes", "share": 0.5}
     found = verdict_of(
         Record(

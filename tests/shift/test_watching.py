@@ -17,7 +17,9 @@ from counterpoise.shift.diagnosis_text import (
     said_of_pairs,
     said_of_spellings,
 )
-from counterpoise.shift.rounding_and_spelling import Spelling
+from counterpoise.shift.separation import (
+    Spelling,
+)
 from counterpoise.shift.support import (
     COVERED,
     NO_OVERLAP,

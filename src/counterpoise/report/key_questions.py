@@ -31,7 +31,6 @@ from counterpoise.report.formatting import (
 )
 from counterpoise.report.report import Record, metric_in_words, source_rows
 from counterpoise.shift.columns import CorrelationShift
-from counterpoise.shift.detectability import Detectable
 from counterpoise.shift.diagnosis_text import (
     said_of,
     said_of_digits,
@@ -39,8 +38,9 @@ from counterpoise.shift.diagnosis_text import (
     said_of_pairs,
     said_of_spellings,
 )
-from counterpoise.shift.permutation_tests import ShiftTest
-from counterpoise.shift.rounding_and_spelling import Spelling
+from counterpoise.shift.separation import (
+    Spelling,
+)
 from counterpoise.shift.support import (
     COVERED,
     NO_OVERLAP,
@@ -49,6 +49,10 @@ from counterpoise.shift.support import (
     SMALL_SHIFT,
     TOO_FEW,
     rows_that_tell,
+)
+from counterpoise.shift.verdict_tests import (
+    Detectable,
+    ShiftTest,
 )
 
 # -----------------------------------------------------------------------------

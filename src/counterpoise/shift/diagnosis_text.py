@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 from counterpoise.data.table import CATEGORIES, DATES, ZONED_DATES
 from counterpoise.shift.columns import CorrelationShift, FeatureShift
-from counterpoise.shift.detectability import Detectable
-from counterpoise.shift.domain_classifier import TEST_LEVEL
-from counterpoise.shift.permutation_tests import ShiftTest
-from counterpoise.shift.rounding_and_spelling import Spelling
-from counterpoise.shift.separation import UncoveredColumn, UncoveredRows
+from counterpoise.shift.kernel_two_sample import (
+    TEST_LEVEL,
+)
+from counterpoise.shift.separation import (
+    Spelling,
+    UncoveredColumn,
+    UncoveredRows,
+)
 from counterpoise.shift.support import (
     COVERED,
     NO_OVERLAP,
@@ -23,6 +26,10 @@ from counterpoise.shift.support import (
     SMALL_SHIFT,
     TOO_FEW,
     rows_that_tell,
+)
+from counterpoise.shift.verdict_tests import (
+    Detectable,
+    ShiftTest,
 )
 
 if TYPE_CHECKING:
