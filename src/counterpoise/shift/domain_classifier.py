@@ -986,13 +986,8 @@ def domain_auc(
     >>> domain_auc([[0.0], [1.0], [2.0]], [[7.0], [8.0], [9.0]], random_state=0)
     1.0
     """
-    return domain_score(
-        X,
-        X_target,
-        sample_weight=sample_weight,
-        target_weight=target_weight,
-        random_state=random_state,
-    ).auc
+    samples = SamplesAsRead.read_encoded(X, X_target, sample_weight, target_weight)
+    return score_domains(samples, as_seed(samples.seed(random_state))).auc
 
 
 def score_domains(samples: SamplesAsRead, seed: int) -> DomainScore:
