@@ -13,7 +13,9 @@ from reporting import bar, table
 from sizes import first_and_draws
 
 from counterpoise import diagnose
-from counterpoise.shift.detectability import detectable
+from counterpoise.shift.verdict_tests import (
+    detectable,
+)
 
 ROWS, COLUMNS, LEVELS = 1000, 10, 8
 

@@ -13,7 +13,7 @@ NEVER = 10**6
 def rows_until_inputs(shift: float, seed: int, change: int) -> int:
     """Return after how many rows, in whole chunks, a shift of a column is found."""
     rng = np.random.default_rng(seed)
-    evidence = InputsEvidence.against(rng.standard_normal((REFERENCE, 10)), seed)
+    evidence = InputsEvidence(rng.standard_normal((REFERENCE, 10)), seed)
     needed = np.log(1 / (ALARM * SHARE_OF_ALARM["inputs"]))
     for t in range(change + 20):
         X = rng.standard_normal((ROWS, 10))
@@ -31,7 +31,7 @@ def chunks_until_risk(after: float, seed: int, change: int, labelled: int) -> in
     def wrong(n: int, p: float) -> np.ndarray:
         return (rng.random(n) < p).astype(float)
 
-    evidence = RiskEvidence.against(wrong(REFERENCE, 0.15), lambda mean: mean)
+    evidence = RiskEvidence(wrong(REFERENCE, 0.15), lambda mean: mean)
     needed = np.log(1 / (ALARM * SHARE_OF_ALARM["risk"]))
     for t in range(change + MOST):
         evidence.add(wrong(labelled, 0.15 if t < change else after))

@@ -10,24 +10,20 @@ from types import FrameType
 from typing import Literal, TypeAlias
 
 # -----------------------------------------------------------------------------
-# Errors about what somebody gave, known by their type.
+# Errors about input. Any other error is a fault of the program, and the command line
+# chooses its exit code by the type.
 # -----------------------------------------------------------------------------
 
 
 class InvalidInputError(ValueError):
-    """What was given cannot be used: a table, a label, a parameter.
+    """A table, a label or a parameter of the user cannot be used.
 
-    Raised by the parts that see what a user gives: the rooms from `validation` up, and
-    the kernel. What is below them has passed their checks, and raises `ValueError`
-    where it has not: a fault of the program. The command line chooses its exit code so.
+    The code below the input checks raises `ValueError` instead.
     """
 
 
 class InvalidTypeError(InvalidInputError, TypeError):
-    """What was given is of a kind that cannot be used; a `TypeError` too."""
-
-
-# Where users import them from; messages show this name.
+    """An input has a type that cannot be used."""
 
 
 # -----------------------------------------------------------------------------
@@ -107,10 +103,7 @@ def gathered() -> Iterator[list[tuple[str, type[Warning]]]]:
 
 
 # -----------------------------------------------------------------------------
-# What the library warns about and refuses before it computes.
-#
-# A refusal is known by its type: `InvalidInputError` is about what somebody gave, and
-# any other error is a fault of the program. So the command line chooses its exit code.
+# Errors of estimators, and of samples that do not overlap.
 # -----------------------------------------------------------------------------
 
 
@@ -153,20 +146,20 @@ def refusals_of_estimators() -> Iterator[None]:
 
 
 class NoOverlapError(InvalidInputError):
-    """Most of the target lies where the source has no rows.
+    """Most target rows lie outside the support of the source.
 
     Parameters
     ----------
     share : float
         Share of the target rows, between 0 and 1, that the source does not reach.
     measure : {"uncovered_fraction", "unsupported_fraction"}
-        How they were counted. "uncovered_fraction": their domain score exceeds nearly
-        all scores of source rows. "unsupported_fraction": less than one source row is
-        expected within the width of the kernel.
+        How these rows are counted. "uncovered_fraction": their domain score exceeds
+        nearly all scores of source rows. "unsupported_fraction": fewer than one source
+        row is expected within the width of the kernel.
     auc : float or None
-        How well a classifier tells the two samples apart; None if none was asked.
+        AUC of the domain classifier; None if it was not computed.
     columns : str
-        Which columns make the samples disjoint, in words; empty if none do.
+        A description of the columns that make the samples disjoint; may be empty.
 
     Examples
     --------
@@ -183,8 +176,7 @@ allow_no_overlap=True goes on all the same.
         auc: float | None = None,
         columns: str = "",
     ) -> None:
-        # The arguments themselves go up, so that the error survives pickling
-        # on its way back from a worker process.
+        # Worker processes pickle the error with these arguments.
         super().__init__(share, measure, auc, columns)
         self.share = share
         self.measure = measure

@@ -9,15 +9,20 @@ from sklearn.linear_model import LogisticRegression
 from counterpoise import AutoWeights, DiscriminatorWeights, diagnose
 from counterpoise.data.table import two_tables
 from counterpoise.data.two_samples import TwoSamples
-from counterpoise.shift.domain_classifier import Pool
-from counterpoise.shift.rounding_and_spelling import (
-    Spelling,
-    folded,
+from counterpoise.shift.columns import (
     off_grids,
     recorded_apart,
+)
+from counterpoise.shift.domain_classifier import Pool
+from counterpoise.shift.kernel_two_sample import (
+    CutColumn,
+    cell_tests,
+)
+from counterpoise.shift.separation import (
+    Spelling,
+    folded,
     spelled_otherwise,
 )
-from counterpoise.shift.two_sample_tests import CutColumn, cell_tests
 
 ROUNDED = {
     "target to a tenth": (lambda x: x, lambda x: x.round(1)),

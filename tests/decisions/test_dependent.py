@@ -24,11 +24,14 @@ from counterpoise.data.two_samples import TwoSamples
 from counterpoise.errors import InvalidInputError
 from counterpoise.shift.diagnosis import diagnose
 from counterpoise.shift.domain_classifier import Pool
-from counterpoise.shift.permutation_tests import columns_by_units, moments_by_units
 from counterpoise.shift.support import (
     cells_by_units,
     overlap_between,
     uncovered_by_chance,
+)
+from counterpoise.shift.verdict_tests import (
+    columns_by_units,
+    moments_by_units,
 )
 
 

@@ -21,13 +21,22 @@ from counterpoise.shift.columns import (
     standardized_difference,
     varies_within,
 )
-from counterpoise.shift.detectability import detectable, smallest_hole
 from counterpoise.shift.diagnosis import Reweighting, diagnose, reweighting_of
 from counterpoise.shift.diagnosis_text import correlation_finding, diagnosis_explanation
-from counterpoise.shift.permutation_tests import ShiftTest, shift_tests, verdict_by
+from counterpoise.shift.kernel_two_sample import (
+    RankScores,
+    chance_of_cells,
+    moment_test,
+)
 from counterpoise.shift.separation import UncoveredRows, describe_uncovered_rows
 from counterpoise.shift.support import Holes, overlap
-from counterpoise.shift.two_sample_tests import RankScores, chance_of_cells, moment_test
+from counterpoise.shift.verdict_tests import (
+    ShiftTest,
+    detectable,
+    shift_tests,
+    smallest_hole,
+    verdict_by,
+)
 
 
 def even(n):

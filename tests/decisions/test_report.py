@@ -1,6 +1,9 @@
 """What the first screen says, at the numbers where it says something else."""
 
 import pytest
+from counterpoise.shift.detectability import Detectable
+from counterpoise.shift.permutation_tests import ShiftTest
+from counterpoise.shift.rounding_and_spelling import Spelling
 
 from counterpoise.cli.terminal import refusal as refusal_finding
 from counterpoise.errors import NoOverlapError
@@ -21,15 +24,12 @@ from counterpoise.report.sections import balance_section, headline_section
 from counterpoise.report.tables import classes_table
 from counterpoise.report.verdict import verdict_of
 from counterpoise.shift.columns import CorrelationShift
-from counterpoise.shift.detectability import Detectable
 from counterpoise.shift.diagnosis_text import (
     correlation_finding,
     other_tests_finding,
     rounding_finding,
     spelling_finding,
 )
-from counterpoise.shift.permutation_tests import ShiftTest
-from counterpoise.shift.rounding_and_spelling import Spelling
 
 NO_SHIFT, SMALL, COVERED = "no shift detected", "small shift", "shift, full overlap"
 THIN, NO_OVERLAP = "shift, partial overlap", "no overlap"

@@ -50,7 +50,13 @@ from counterpoise.shift.domain_classifier import (
 from counterpoise.shift.domain_classifier import _auc as auc_of
 from counterpoise.shift.domain_classifier import _better_model as better_model
 from counterpoise.shift.domain_classifier import _interval as auc_interval
-from counterpoise.shift.kernel_two_sample import median_gamma, mmd
+from counterpoise.shift.kernel_two_sample import (
+    CutColumn,
+    blocks_of,
+    cell_tests,
+    median_gamma,
+    mmd,
+)
 from counterpoise.shift.separation import separating_columns, times_larger
 from counterpoise.shift.support import (
     Holes,
@@ -67,7 +73,6 @@ from counterpoise.shift.support import (
     verdict,
 )
 from counterpoise.shift.support import _reached_from as reached_from
-from counterpoise.shift.two_sample_tests import CutColumn, blocks_of, cell_tests
 
 HAIR = 1e-6
 

@@ -9,9 +9,9 @@ from scipy import stats
 from counterpoise import InvalidInputError
 from counterpoise.data.table import read_table
 from counterpoise.monitor.estimates import (
-    Missed,
+    ExcessError,
     Rise,
-    missed,
+    excess_error,
     misses_of_blocks,
     spent,
 )
@@ -69,7 +69,7 @@ def test_a_risk_that_rose_alone_asks_for_labels_and_with_the_inputs_for_weights(
 def test_a_process_begins_when_the_youngest_has_used_an_eighth():
     rng = np.random.default_rng(0)
     for size, started in ((50, 2), (49, 1)):
-        evidence = InputsEvidence.against(rng.standard_normal((800, 2)), 0)
+        evidence = InputsEvidence(rng.standard_normal((800, 2)), 0)
         evidence.add(rng.standard_normal((size, 2)))
         evidence.add(rng.standard_normal((10, 2)))
         assert evidence.n_started == started
@@ -82,7 +82,7 @@ def test_what_is_no_more_than_noise_is_not_bet_on():
 
 
 def test_in_the_last_cell_nothing_is_staked():
-    evidence = RiskEvidence.against(np.tile([0.0, 1.0], 500), lambda mean: mean)
+    evidence = RiskEvidence(np.tile([0.0, 1.0], 500), lambda mean: mean)
     assert not evidence.bets[:, -1].any()
     assert evidence.bets[:, :-1].all()
     evidence.add(np.ones(1_000))
@@ -90,7 +90,7 @@ def test_in_the_last_cell_nothing_is_staked():
 
 
 def test_no_bet_costs_more_than_three_quarters():
-    evidence = RiskEvidence.against(np.tile([0.0, 1.0], 500), lambda mean: mean)
+    evidence = RiskEvidence(np.tile([0.0, 1.0], 500), lambda mean: mean)
     assert (evidence.bets * evidence.means).max() == pytest.approx(0.75)
 
 
@@ -98,7 +98,7 @@ def test_evidence_of_a_rising_risk_is_the_least_over_all_cells_of_what_bets_pay(
     """The formula of the module, one start and one loss after another."""
     rng = np.random.default_rng(0)
     losses, stream = rng.random(100), [rng.random(20), np.zeros(0), rng.random(300)]
-    evidence = RiskEvidence.against(losses, lambda mean: mean + 0.01)
+    evidence = RiskEvidence(losses, lambda mean: mean + 0.01)
     for batch in stream:
         evidence.add(batch)
     deviation = losses.std()
@@ -127,17 +127,17 @@ def test_evidence_of_a_rising_risk_is_the_least_over_all_cells_of_what_bets_pay(
 
 
 def test_cells_lie_between_zero_and_one_and_no_deviation_is_below_that_of_one_loss():
-    none = RiskEvidence.against(np.zeros(400), lambda mean: mean)
+    none = RiskEvidence(np.zeros(400), lambda mean: mean)
     # The deviation of one loss among 400 is 0.05: a cell is an eighth of 0.0025.
     assert none.means[:3] == pytest.approx(0.0025 * np.array([0.25, 0.5, 0.75]))
     assert none.bets[0, 0] == pytest.approx(1.0)
-    every = RiskEvidence.against(np.ones(400), lambda mean: mean)
+    every = RiskEvidence(np.ones(400), lambda mean: mean)
     assert every.means[-2:] == pytest.approx([1.0 - 0.25 * 0.0025, 1.0])
     assert none.since == 0
 
 
 def test_a_change_of_the_risk_is_dated_by_the_batch_from_which_bets_pay_most():
-    evidence = RiskEvidence.against(np.tile([0.0, 1.0], 500), lambda mean: mean)
+    evidence = RiskEvidence(np.tile([0.0, 1.0], 500), lambda mean: mean)
     for batch in (np.zeros(100), np.tile([0.0, 1.0], 50), np.ones(100), np.ones(100)):
         evidence.add(batch)
     assert evidence.since == 3
@@ -145,7 +145,7 @@ def test_a_change_of_the_risk_is_dated_by_the_batch_from_which_bets_pay_most():
 
 def test_a_process_of_the_inputs_learns_from_its_own_rows_alone():
     rng = np.random.default_rng(0)
-    evidence = InputsEvidence.against(rng.standard_normal((800, 2)), 0)
+    evidence = InputsEvidence(rng.standard_normal((800, 2)), 0)
     rows = rng.standard_normal((60, 2))
     evidence.add(rows)
     described = evidence.described(rows)
@@ -202,12 +202,12 @@ def test_fewer_than_fifty_reference_rows_are_refused():
 def test_misses_count_from_the_quantile_of_chance_on():
     # The 95 % quantile of chi-squared with two degrees of freedom is 2 log 20.
     edge = np.sqrt(np.log(20.0))
-    assert missed([(0.999 * edge, 1.0), (-0.999 * edge, 1.0)]) == (0.0, 2)
-    found = missed([(1.001 * edge, 1.0), (-1.001 * edge, 1.0)])
+    assert excess_error([(0.999 * edge, 1.0), (-0.999 * edge, 1.0)]) == (0.0, 2)
+    found = excess_error([(1.001 * edge, 1.0), (-1.001 * edge, 1.0)])
     assert found.variance == pytest.approx(1.001**2 * np.log(20.0) - 1.0)
     # Q is a sum of squares in units of their own variance, and no variance is negative.
-    assert missed([(0.4, 0.01), (0.1, 0.01)]).variance == pytest.approx(0.075)
-    assert missed([(0.0, 9.0), (0.4, 0.01)]) == (0.0, 2)
+    assert excess_error([(0.4, 0.01), (0.1, 0.01)]).variance == pytest.approx(0.075)
+    assert excess_error([(0.0, 9.0), (0.4, 0.01)]) == (0.0, 2)
     assert len(misses_of_blocks(np.arange(300.0))) == 10
     assert misses_of_blocks(np.arange(299.0)) == []
 
@@ -228,10 +228,10 @@ def test_the_variance_of_misses_widens_intervals_with_satterthwaites_degrees():
     # Without misses the variance is 0.3**2 + 0.07 = 0.16.
     assert rise.ends(0.1) == pytest.approx(2.0 + 0.4 * stats.t.ppf([0.05, 0.95], 20))
     degrees = 0.25**2 / (0.16**2 / 20 + 0.09**2 / 5)
-    ends = rise.ends(0.1, Missed(0.09, 5))
+    ends = rise.ends(0.1, ExcessError(0.09, 5))
     assert ends == pytest.approx(2.0 + 0.5 * stats.t.ppf([0.05, 0.95], degrees))
     # Misses of unknown variance count nothing.
-    assert missed([(9.0, 0.0)]) == (0.0, 0)
+    assert excess_error([(9.0, 0.0)]) == (0.0, 0)
 
 
 def test_a_rise_is_what_is_exceeded_with_one_minus_the_level():

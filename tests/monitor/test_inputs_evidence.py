@@ -10,7 +10,7 @@ ALPHA = 0.02
 
 def _found(shift, seed, change=3, d=10, n=2_000, n_chunks=8):
     rng = np.random.default_rng(seed)
-    evidence = InputsEvidence.against(rng.standard_normal((n, d)), seed)
+    evidence = InputsEvidence(rng.standard_normal((n, d)), seed)
     for t in range(n_chunks):
         rows = rng.standard_normal((300, d))
         if t >= change:
@@ -45,7 +45,7 @@ def test_a_change_of_mean_spread_or_correlation_is_found(change):
 def test_half_a_standard_deviation_is_found_in_the_first_chunk_of_500():
     rng = np.random.default_rng(7)
     for seed in range(5):
-        evidence = InputsEvidence.against(rng.standard_normal((5_000, 10)), seed)
+        evidence = InputsEvidence(rng.standard_normal((5_000, 10)), seed)
         evidence.add(_half(rng.standard_normal((500, 10))))
         assert evidence.log_e >= np.log(1 / ALPHA)
         assert int(evidence.by_column.argmax()) == 3
@@ -58,7 +58,7 @@ def test_without_a_change_there_is_no_alarm():
 def test_a_pair_is_fair_whichever_of_the_two_came_from_the_stream():
     rng = np.random.default_rng(0)
     reference = rng.standard_normal((400, 3))
-    one = InputsEvidence.against(reference, 0)
+    one = InputsEvidence(reference, 0)
     first = rng.standard_normal((25, 3)) + 1.0
     one.add(first)
     wealth = np.exp(one.log_wealth[0])
@@ -68,7 +68,7 @@ def test_a_pair_is_fair_whichever_of_the_two_came_from_the_stream():
     row = one.described(rng.standard_normal((1, 3)))
     paid = []
     for stream, other in ((row, held), (held, row)):
-        twin = InputsEvidence.against(reference, 0)
+        twin = InputsEvidence(reference, 0)
         twin.add(first)
         twin.betting[25] = other[0]
         twin._bet(stream)
@@ -78,7 +78,7 @@ def test_a_pair_is_fair_whichever_of_the_two_came_from_the_stream():
 
 def test_no_row_of_the_reference_is_used_twice_in_a_process():
     rng = np.random.default_rng(0)
-    evidence = InputsEvidence.against(rng.standard_normal((400, 2)), 0)
+    evidence = InputsEvidence(rng.standard_normal((400, 2)), 0)
     for _ in range(30):
         evidence.add(rng.standard_normal((60, 2)))
         assert (evidence.n_taken + 25 <= 200).all()
@@ -87,7 +87,7 @@ def test_no_row_of_the_reference_is_used_twice_in_a_process():
 
 def test_a_process_begins_at_a_chunk_when_the_youngest_has_an_eighth():
     rng = np.random.default_rng(0)
-    evidence = InputsEvidence.against(rng.standard_normal((1_600, 2)), 0)
+    evidence = InputsEvidence(rng.standard_normal((1_600, 2)), 0)
     started = []
     for _ in range(5):
         evidence.add(rng.standard_normal((50, 2)))
@@ -97,7 +97,7 @@ def test_a_process_begins_at_a_chunk_when_the_youngest_has_an_eighth():
 
 def test_a_chunk_longer_than_the_betting_half_goes_on_with_a_new_process():
     rng = np.random.default_rng(0)
-    evidence = InputsEvidence.against(rng.standard_normal((400, 2)), 0)
+    evidence = InputsEvidence(rng.standard_normal((400, 2)), 0)
     evidence.add(rng.standard_normal((1_000, 2)))
     assert evidence.n_started == 5
     rows = rng.standard_normal((900, 2))
@@ -109,7 +109,7 @@ def test_a_chunk_longer_than_the_betting_half_goes_on_with_a_new_process():
 
 def test_since_is_the_chunk_at_which_the_change_began():
     rng = np.random.default_rng(0)
-    evidence = InputsEvidence.against(rng.standard_normal((2_000, 4)), 0)
+    evidence = InputsEvidence(rng.standard_normal((2_000, 4)), 0)
     for t in range(9):
         rows = rng.standard_normal((250, 4))
         rows[:, 1] += 0.8 * (t >= 7)
@@ -128,7 +128,7 @@ def test_the_same_rows_and_seed_give_the_same_bits():
     reference, rows = rng.standard_normal((500, 3)), rng.standard_normal((200, 3))
     told = []
     for _ in range(2):
-        evidence = InputsEvidence.against(reference, 3)
+        evidence = InputsEvidence(reference, 3)
         evidence.add(rows)
         told.append(evidence.log_e)
     assert told[0] == told[1]
@@ -140,7 +140,7 @@ def test_constant_and_binary_columns_are_taken():
     def draw(n, share):
         return np.column_stack([np.ones(n), rng.random(n) < share]).astype(float)
 
-    evidence = InputsEvidence.against(draw(1_000, 0.3), 0)
+    evidence = InputsEvidence(draw(1_000, 0.3), 0)
     evidence.add(draw(400, 0.3))
     assert evidence.log_e < np.log(1 / ALPHA)
     evidence.add(draw(400, 0.7))

@@ -6,7 +6,12 @@ from scipy.stats import chi2
 from scipy.stats import t as student
 
 from counterpoise import ModelMonitor
-from counterpoise.monitor.estimates import Missed, Rise, missed, misses_of_blocks
+from counterpoise.monitor.estimates import (
+    ExcessError,
+    Rise,
+    excess_error,
+    misses_of_blocks,
+)
 
 
 class Zero:
@@ -23,24 +28,25 @@ def test_what_chance_explains_is_not_counted():
     rng = np.random.default_rng(0)
     counted = 0
     for _ in range(400):
-        counted += missed(zip(rng.normal(0, 0.1, 8), [0.01] * 8, strict=True))[0] > 0
+        pairs = zip(rng.normal(0, 0.1, 8), [0.01] * 8, strict=True)
+        counted += excess_error(pairs).variance > 0
     assert counted / 400 == pytest.approx(0.05, abs=0.03)
 
 
 def test_misses_beyond_chance_count_with_their_mean_square_less_chance():
     edge = chi2.ppf(0.95, 2)
     below, above = np.sqrt((edge - 1e-9) / 2), np.sqrt((edge + 1e-9) / 2)
-    assert missed([(below, 1.0), (-below, 1.0)]) == (0.0, 2)
-    found = missed([(above, 1.0), (-above, 1.0)])
+    assert excess_error([(below, 1.0), (-below, 1.0)]) == (0.0, 2)
+    found = excess_error([(above, 1.0), (-above, 1.0)])
     assert found.variance == pytest.approx(edge / 2 - 1)
-    assert missed([]) == (0.0, 0)
+    assert excess_error([]) == (0.0, 0)
 
 
 def test_an_interval_of_much_missed_is_one_of_the_few_misses():
     rise = Rise(1.0, 0.1, 0.0, 0.1, 50.0)
-    low, high = rise.ends(0.05, Missed(1e6, 4))
+    low, high = rise.ends(0.05, ExcessError(1e6, 4))
     assert high - low == pytest.approx(2 * 1e3 * student.isf(0.025, 4), rel=1e-3)
-    assert rise.ends(0.05, Missed(0.0, 4)) == rise.ends(0.05)
+    assert rise.ends(0.05, ExcessError(0.0, 4)) == rise.ends(0.05)
 
 
 def test_labels_to_come_have_chance_of_their_own():
@@ -52,8 +58,8 @@ def test_labels_to_come_have_chance_of_their_own():
 def test_blocks_of_a_reference_in_order_show_what_wanders_and_shuffled_ones_nothing():
     rng = np.random.default_rng(0)
     rest = np.repeat(rng.normal(0, 0.5, 10), 100) + rng.normal(0, 1, 1_000)
-    assert missed(misses_of_blocks(rest)).variance == pytest.approx(0.25, rel=0.7)
-    assert missed(misses_of_blocks(rng.permutation(rest))).variance == 0.0
+    assert excess_error(misses_of_blocks(rest)).variance == pytest.approx(0.25, rel=0.7)
+    assert excess_error(misses_of_blocks(rng.permutation(rest))).variance == 0.0
     assert misses_of_blocks(rest[:299]) == []
 
 

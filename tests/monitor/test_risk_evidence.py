@@ -19,7 +19,7 @@ def _coins(rng, n, p):
 
 def _found_after(seed, before, after, change, alpha=0.02, labelled=50, n=5_000):
     rng = np.random.default_rng(seed)
-    evidence = RiskEvidence.against(_coins(rng, n, before), lambda mean: mean)
+    evidence = RiskEvidence(_coins(rng, n, before), lambda mean: mean)
     for t in range(change + 200):
         risk = before if t < change else after
         evidence.add(_coins(rng, labelled, risk))
@@ -46,11 +46,11 @@ def test_the_bet_against_the_reference_is_fair():
 def test_the_bet_on_the_stream_is_fair_at_every_mean():
     reference = _coins(np.random.default_rng(0), 300, 0.3)
     cell = 5
-    p = RiskEvidence.against(reference, lambda mean: mean).means[cell]
+    p = RiskEvidence(reference, lambda mean: mean).means[cell]
     total = 0.0
     for outcome in range(2**6):
         coins = np.array([outcome >> k & 1 for k in range(6)], dtype=float)
-        evidence = RiskEvidence.against(reference, lambda mean: mean)
+        evidence = RiskEvidence(reference, lambda mean: mean)
         evidence.add(coins[:2])
         evidence.add(coins[2:])
         wealth = np.exp((evidence._by_cell() - evidence.log_reference)[cell])
@@ -60,7 +60,7 @@ def test_the_bet_on_the_stream_is_fair_at_every_mean():
 
 def test_one_number_stands_for_the_sum_over_all_starts():
     rng = np.random.default_rng(1)
-    evidence = RiskEvidence.against(_coins(rng, 400, 0.2), lambda mean: mean)
+    evidence = RiskEvidence(_coins(rng, 400, 0.2), lambda mean: mean)
     batches = [_coins(rng, 30, 0.3) for _ in range(5)]
     for batch in batches:
         evidence.add(batch)
@@ -85,7 +85,7 @@ def test_a_risk_that_stays_raises_no_alarm_and_one_that_rises_does():
 
 def test_since_is_told_also_where_the_evidence_is_overwhelming():
     rng = np.random.default_rng(0)
-    evidence = RiskEvidence.against(_coins(rng, 1_500, 0.15), lambda mean: mean)
+    evidence = RiskEvidence(_coins(rng, 1_500, 0.15), lambda mean: mean)
     for t in range(6):
         evidence.add(_coins(rng, 300, 0.15 if t < 4 else 0.6))
     assert evidence.log_e > 20
@@ -94,7 +94,7 @@ def test_since_is_told_also_where_the_evidence_is_overwhelming():
 
 def test_within_the_tolerance_there_is_no_alarm():
     rng = np.random.default_rng(0)
-    evidence = RiskEvidence.against(_coins(rng, 5_000, 0.1), lambda mean: mean + 0.1)
+    evidence = RiskEvidence(_coins(rng, 5_000, 0.1), lambda mean: mean + 0.1)
     for _ in range(100):
         evidence.add(_coins(rng, 200, 0.18))
     assert evidence.log_e < np.log(50)
@@ -107,7 +107,7 @@ def test_a_reference_taken_for_the_truth_would_have_raised_a_false_alarm():
     # The reference happened to be good, and the stream is what it always was.
     good = np.concatenate([np.ones(255), np.zeros(1_745)])
     rng = np.random.default_rng(0)
-    evidence = RiskEvidence.against(rng.permutation(good), lambda mean: mean)
+    evidence = RiskEvidence(rng.permutation(good), lambda mean: mean)
     for _ in range(200):
         evidence.add(_coins(rng, 500, 0.15))
     # Told the mean of the reference as the truth the same bets win beyond doubt.
@@ -121,7 +121,7 @@ def test_losses_without_a_bound_are_cut_at_a_quantile_of_rows_left_out():
     rng = np.random.default_rng(0)
     metric = as_metric("neg_mean_squared_error", None, [0.5, 1.5])
     losses = rng.exponential(size=2_000)
-    risk = LabelledRisk.of(metric, losses, 0.0, seed=0)
+    risk = LabelledRisk(metric, losses, 0.0, seed=0)
     order = np.random.default_rng(0).permutation(2_000)
     assert risk.bound == np.quantile(losses[order[:400]], 0.99)
     risk.add(np.array([1e9]))
@@ -134,23 +134,23 @@ def test_losses_without_a_bound_are_cut_at_a_quantile_of_rows_left_out():
 def test_the_tolerance_of_a_root_is_in_the_units_of_the_root():
     metric = as_metric("neg_root_mean_squared_error", None, [0.5, 1.5])
     losses = np.linspace(0, 1, 2_000)
-    risk = LabelledRisk.of(metric, losses, 0.2, seed=0)
+    risk = LabelledRisk(metric, losses, 0.2, seed=0)
     ends = np.sqrt(risk.evidence.means[1:-1] * risk.bound)
-    without = LabelledRisk.of(metric, losses, 0.0, seed=0).evidence.means[1:-1]
+    without = LabelledRisk(metric, losses, 0.0, seed=0).evidence.means[1:-1]
     np.testing.assert_allclose(ends, np.sqrt(without * risk.bound) + 0.2)
 
 
 def test_an_accuracy_is_watched_by_its_errors():
     metric = as_metric("accuracy", None, [0, 1])
     rng = np.random.default_rng(0)
-    risk = LabelledRisk.of(metric, 1 - _coins(rng, 2_000, 0.1), 0.0, seed=0)
+    risk = LabelledRisk(metric, 1 - _coins(rng, 2_000, 0.1), 0.0, seed=0)
     for _ in range(30):
         risk.add(1 - _coins(rng, 100, 0.3))
     assert risk.evidence.log_e > np.log(50)
 
 
 def test_a_reference_without_any_loss_can_be_watched():
-    evidence = RiskEvidence.against(np.zeros(500), lambda mean: mean)
+    evidence = RiskEvidence(np.zeros(500), lambda mean: mean)
     evidence.add(np.zeros(100))
     assert evidence.log_e < np.log(50)
     for _ in range(5):

@@ -11,7 +11,9 @@ from counterpoise.shift.columns import (
     shares_p_value,
     standardized_difference,
 )
-from counterpoise.shift.two_sample_tests import means_p_value
+from counterpoise.shift.kernel_two_sample import (
+    means_p_value,
+)
 
 
 def equal(n):

@@ -10,8 +10,17 @@ from counterpoise import AutoWeights, estimate_performance
 from counterpoise.data.two_samples import TwoSamples
 from counterpoise.errors import PartialOverlapWarning
 from counterpoise.shift.diagnosis import diagnose
-from counterpoise.shift.support import find_holes, is_hole, is_surrounded, overlap
-from counterpoise.shift.two_sample_tests import CutColumn, blocks_of, cell_tests
+from counterpoise.shift.kernel_two_sample import (
+    CutColumn,
+    blocks_of,
+    cell_tests,
+)
+from counterpoise.shift.support import (
+    find_holes,
+    is_hole,
+    is_surrounded,
+    overlap,
+)
 
 EMPTY = np.array([[2, 5], [6, 1], [0, 3], [4, 7]])
 

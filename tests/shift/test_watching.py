@@ -16,7 +16,9 @@ from counterpoise.shift.diagnosis_text import (
     rounding_finding,
     spelling_finding,
 )
-from counterpoise.shift.rounding_and_spelling import Spelling
+from counterpoise.shift.separation import (
+    Spelling,
+)
 from counterpoise.shift.support import (
     COVERED,
     NO_OVERLAP,

@@ -64,7 +64,7 @@ def cut(times: ArrayLike, every: str | int) -> tuple[list[Chunk], list[str]]:
 
     Examples
     --------
-    >>> chunks, said = cut(["2024-01-03", "2024-01-09", "2024-01-01"], "week")
+    >>> chunks, notes = cut(["2024-01-03", "2024-01-09", "2024-01-01"], "week")
     >>> [(chunk.time, chunk.rows.tolist()) for chunk in chunks]
     [('2024-01-01', [2, 0]), ('2024-01-08', [1])]
     """
@@ -72,7 +72,12 @@ def cut(times: ArrayLike, every: str | int) -> tuple[list[Chunk], list[str]]:
     if isinstance(every, int) and not isinstance(every, bool):
         return _by_count(values, every), []
     if every == "value":
-        return _by_value(values), []
+        # In the order in which the values first come.
+        _, first, place = np.unique(
+            values.astype(str), return_index=True, return_inverse=True
+        )
+        of_value = [np.flatnonzero(place == k) for k in np.argsort(first)]
+        return [Chunk(str(values[rows[0]]), rows) for rows in of_value], []
     if every not in _CALENDAR:
         known = ", ".join(_CALENDAR)
         raise InvalidInputError(
@@ -80,9 +85,9 @@ def cut(times: ArrayLike, every: str | int) -> tuple[list[Chunk], list[str]]:
         )
     when = _dates(values)
     missing = np.isnat(when)
-    said = []
+    notes = []
     if missing.any():
-        said.append(f"{int(missing.sum())} rows have no time and are in no chunk")
+        notes.append(f"{int(missing.sum())} rows have no time and are in no chunk")
     order = np.flatnonzero(~missing)
     order = order[np.argsort(when[order], kind="stable")]
     if every == "week":
@@ -98,8 +103,8 @@ def cut(times: ArrayLike, every: str | int) -> tuple[list[Chunk], list[str]]:
     apart = (present[1:] - present[:-1]).astype(int)
     empty = int((apart // (7 if every == "week" else 1) - 1).sum())
     if empty > 0:
-        said.append(f"{empty} {every}s between the first and the last have no rows")
-    return chunks, said
+        notes.append(f"{empty} {every}s between the first and the last have no rows")
+    return chunks, notes
 
 
 def _by_count(values: NDArray[np.generic], size: int) -> list[Chunk]:
@@ -115,28 +120,18 @@ def _by_count(values: NDArray[np.generic], size: int) -> list[Chunk]:
     ]
 
 
-def _by_value(values: NDArray[np.generic]) -> list[Chunk]:
-    # In the order in which the values first come.
-    present, first, place = np.unique(
-        values.astype(str), return_index=True, return_inverse=True
-    )
-    return [
-        Chunk(str(present[k]), np.flatnonzero(place == k)) for k in np.argsort(first)
-    ]
-
-
 def _dates(values: NDArray[np.generic]) -> NDArray[np.datetime64]:
     if values.dtype.kind == "M":
         return values.astype("datetime64[s]")
-    found = np.empty(values.size, dtype="datetime64[s]")
+    result = np.empty(values.size, dtype="datetime64[s]")
     for row, text in enumerate(values.tolist()):
         if text is None or text != text or str(text).strip() in ("", "NaT", "nan"):
-            found[row] = np.datetime64("NaT")
+            result[row] = np.datetime64("NaT")
             continue
         # An ISO date without its time zone, as the clock there showed it.
         plain = _ZONED.sub(r"\1", str(text).strip().removesuffix("Z"))
         try:
-            found[row] = np.datetime64(plain, "s")
+            result[row] = np.datetime64(plain, "s")
         except ValueError as error:
             raise NoDateError(row, str(text)) from error
-    return found
+    return result

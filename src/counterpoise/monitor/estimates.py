@@ -26,31 +26,25 @@ from counterpoise.performance.metrics import Answers, Metric
 # How far earlier estimates missed what labels showed, and what later ones owe to it.
 #
 # An estimate without labels holds if p(y | x) is what it was. Labels tell whether it
-# is:
-# of an earlier chunk k let :math:`\delta_k` be the mean loss of its labelled rows (30
-# at
-# least) less its estimate, and :math:`\sigma_k^2` the variance that rows and labels
-# drawn
-# by chance give that difference. While
+# is: of an earlier chunk k let :math:`\delta_k` be the mean loss of its labelled rows
+# (30 at least) less its estimate, and :math:`\sigma_k^2` the variance that rows and
+# labels drawn by chance give that difference. While
 #
 # .. math:: Q = \sum_{k=1}^K \delta_k^2 / \sigma_k^2
 #
-# is at most the 95 % quantile of chi-squared with K degrees of freedom, chance
-# explains
+# is at most the 95 % quantile of chi-squared with K degrees of freedom, chance explains
 # the misses. Above it, every later interval counts
 #
 # .. math:: \tau^2 = \max\Bigl(0, \frac1K \sum_k (\delta_k^2 - \sigma_k^2)\Bigr)
 #
 # besides its own variance :math:`s^2`, with the degrees of freedom of Welch and
 # Satterthwaite, :math:`(s^2 + \tau^2)^2 / (s^4 / \nu + \tau^4 / K)`. The estimate
-# itself
-# stays: an interval that has become wide says that it cannot be believed.
+# itself stays: an interval that has become wide says that it cannot be believed.
 #
-# The reference has misses of its own: ten blocks of its rows in the order in which
-# they
+# The reference has misses of its own: ten blocks of its rows in the order in which they
 # were given, each against all. In the order of time they show how the relation of
-# labels
-# to rows wanders; shuffled rows show nothing. The larger of both variances counts.
+# labels to rows wanders; shuffled rows show nothing. The larger of both variances
+# counts.
 # -----------------------------------------------------------------------------
 
 
@@ -58,14 +52,14 @@ BLOCKS_OF_REFERENCE, FEWEST_LABELS = 10, 30
 _EXPLAINED_BY_CHANCE = 0.95
 
 
-class Missed(NamedTuple):
+class ExcessError(NamedTuple):
     """The variance of estimates beyond chance, and of how many misses it is known."""
 
     variance: float
     times: int
 
 
-NOTHING = Missed(0.0, 0)
+NOTHING = ExcessError(0.0, 0)
 
 
 def misses_of_blocks(rest: Array) -> list[tuple[float, float]]:
@@ -84,15 +78,15 @@ def misses_of_blocks(rest: Array) -> list[tuple[float, float]]:
     ]
 
 
-def missed(misses: Iterable[tuple[float, float]]) -> Missed:
+def excess_error(misses: Iterable[tuple[float, float]]) -> ExcessError:
     """Return what chance does not explain of misses.
 
     Examples
     --------
-    >>> missed([(0.1, 0.01), (-0.1, 0.01)])
-    Missed(variance=0.0, times=2)
-    >>> missed([(0.5, 0.01), (0.3, 0.01)])
-    Missed(variance=0.16, times=2)
+    >>> excess_error([(0.1, 0.01), (-0.1, 0.01)])
+    ExcessError(variance=0.0, times=2)
+    >>> excess_error([(0.5, 0.01), (0.3, 0.01)])
+    ExcessError(variance=0.16, times=2)
     """
     pairs = np.array([pair for pair in misses if pair[1] > 0.0]).reshape(-1, 2)
     squares, variances = pairs[:, 0] ** 2, pairs[:, 1]
@@ -100,24 +94,21 @@ def missed(misses: Iterable[tuple[float, float]]) -> Missed:
     if not count:
         return NOTHING
     if (squares / variances).sum() <= chi2.ppf(_EXPLAINED_BY_CHANCE, count):
-        return Missed(0.0, count)
-    return Missed(max(0.0, float((squares - variances).mean())), count)
+        return ExcessError(0.0, count)
+    return ExcessError(max(0.0, float((squares - variances).mean())), count)
 
 
 # -----------------------------------------------------------------------------
 # How good the model is on a chunk of which nobody has labels, cheaply.
 #
 # With losses :math:`L_i` of reference rows, a model :math:`g` of the loss at a row,
-# rows
-# :math:`t_j` of the chunk, and shares :math:`w_i` of the reference rows, proportional
-# to
-# the density ratio that a logistic regression on normal scores sees, cut at its 99 %
-# quantile:
+# rows :math:`t_j` of the chunk, and shares :math:`w_i` of the reference rows,
+# proportional to the density ratio that a logistic regression on normal scores sees,
+# cut at its 99 % quantile:
 #
 # .. math:: \hat v = \mathrm{mean}_j\, g(t_j) + \sum_i w_i (L_i - g(x_i)),
 #
-# the doubly robust estimate, of variance :math:`\mathrm{Var}\, g(t) / m + \sum_i
-# w_i^2
+# the doubly robust estimate, of variance :math:`\mathrm{Var}\, g(t) / m + \sum_i w_i^2
 # (L_i - g(x_i))^2`. Its rise over the reference's mean,
 #
 # .. math:: \hat\Delta = \mathrm{mean}_j\, g(t_j) - \mathrm{mean}_i\, g(x_i)
@@ -127,24 +118,20 @@ def missed(misses: Iterable[tuple[float, float]]) -> Missed:
 # \sum_i (w_i - 1/n)^2 (L_i - g(x_i))^2`, because the reference's own error cancels.
 #
 # The model is made once for all chunks, which may lie anywhere: boosted trees of the
-# row
-# and the prediction, cross-fitted, which are flat beyond the reference's rows; of
+# row and the prediction, cross-fitted, which are flat beyond the reference's rows; of
 # classifiers with probabilities the mean of these and of what the probabilities,
 # recalibrated on the reference, let expect.
 #
 # Intervals are Student's, of what the labels of all rows of the chunk would show:
-# chance
-# in those labels counts, :math:`\sum_i w_i (L_i - g(x_i))^2 / m`, and what earlier
-# estimates missed does too (`misses`). Corrected over chunks, the t-th has the level
-# :math:`1 - \alpha w_t` with the weights of `weight_of_start`, which sum to one: all
-# of
-# them hold together with probability :math:`1 - \alpha`, if p(y | x) is what it was.
+# chance in those labels counts, :math:`\sum_i w_i (L_i - g(x_i))^2 / m`, and what
+# earlier estimates missed does too (`misses`). Corrected over chunks, the t-th has the
+# level :math:`1 - \alpha w_t` with the weights of `weight_of_start`, which sum to one:
+# all of them hold together with probability :math:`1 - \alpha`, if p(y | x) is what it
+# was.
 #
 # Of metrics that are no means over rows the value is that of the weighted reference,
-# its
-# error s that of 20 groups of rows left out in turn; chance in the labels of m rows
-# is
-# :math:`s^2 n_e / m` where the weighted reference is worth :math:`n_e`.
+# its error s that of 20 groups of rows left out in turn; chance in the labels of m rows
+# is :math:`s^2 n_e / m` where the weighted reference is worth :math:`n_e`.
 # -----------------------------------------------------------------------------
 
 
@@ -178,7 +165,7 @@ class Rise:
     degrees: float
     chance: float = 0.0
 
-    def ends(self, alpha: float, missed: Missed = NOTHING) -> tuple[float, float]:
+    def ends(self, alpha: float, missed: ExcessError = NOTHING) -> tuple[float, float]:
         """Return the ends of the interval of level one minus alpha.
 
         The variance of earlier misses adds to that of the estimate; the degrees of

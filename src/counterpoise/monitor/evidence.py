@@ -1,10 +1,10 @@
 """Anytime-valid evidence of shifted inputs and of a higher risk."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from counterpoise.linalg.arrays import Array
@@ -14,21 +14,17 @@ from counterpoise.performance.metrics import ERROR_RATE, Metric
 # Evidence that the risk of a deployed model has risen above that of its reference.
 #
 # Losses lie in [0, 1]. The reference's :math:`L_1, \dots, L_n` have mean :math:`r`,
-# which
-# nobody knows; the stream's :math:`Z_1, Z_2, \dots` come in batches. The null
-# hypothesis
-# is that no stream loss has, given all before it, a mean above :math:`m(r)`, which is
-# :math:`r + \text{tolerance}` in the units of the metric.
+# which nobody knows; the stream's :math:`Z_1, Z_2, \dots` come in batches. The null
+# hypothesis is that no stream loss has, given all before it, a mean above :math:`m(r)`,
+# which is :math:`r + \text{tolerance}` in the units of the metric.
 #
-# For any number :math:`c` of which :math:`r` might be the value, two bets pay fairly
-# at
+# For any number :math:`c` of which :math:`r` might be the value, two bets pay fairly at
 # most. Against the reference, that :math:`r` is less than it is:
 #
 # .. math:: R(c) = \tfrac12 + \tfrac12 \prod_i \bigl(1 - \kappa_i (L_i - c)\bigr),
 #
 # with :math:`\kappa_i = 2.3 / (\hat\sigma_{i-1} \sqrt n)` from the losses before
-# :math:`i`. Against the stream, that its mean lies above :math:`m(c)`, from one of
-# the
+# :math:`i`. Against the stream, that its mean lies above :math:`m(c)`, from one of the
 # batches :math:`j` on, and by one of several amounts :math:`\lambda`:
 #
 # .. math:: W_t(c) = \sum_j w_j\, \mathrm{mean}_\lambda
@@ -40,27 +36,24 @@ from counterpoise.performance.metrics import ERROR_RATE, Metric
 # :math:`W_t(r)` is a nonnegative supermartingale that begins at one, whatever the
 # reference was, and :math:`R(r)` has mean one: hence :math:`R(r) W_t(r)` exceeds
 # :math:`1 / \alpha` at some time with probability at most :math:`\alpha` (Ville). The
-# evidence is :math:`\inf_c R(c) W_t(c) \le R(r) W_t(r)`, so that the same holds for
-# it:
+# evidence is :math:`\inf_c R(c) W_t(c) \le R(r) W_t(r)`, so that the same holds for it:
 # over all looks, with the reference counted as random.
 #
-# The infimum is over finitely many cells: :math:`R` is taken at the left end of a
-# cell,
+# The infimum is over finitely many cells: :math:`R` is taken at the left end of a cell,
 # :math:`m` at its right end, which is fair for every :math:`c` in the cell, since
-# :math:`R` grows with :math:`c` and :math:`W_t` falls. In the last cell, up to one,
-# the
-# stream is not bet on. Since the bets :math:`\lambda` are fixed, a sum over all
-# starts is
-# one running number: a loss costs cells times bets, whatever has come before.
+# :math:`R` grows with :math:`c` and :math:`W_t` falls. In the last cell, up to one, the
+# stream is not bet on. Since the bets :math:`\lambda` are fixed, a sum over all starts
+# is one running number: a loss costs cells times bets, whatever has come before.
 #
 # References
 # ----------
 # Waudby-Smith and Ramdas (2024), Estimating means of bounded random variables by
-# betting;
-# Podkopaev and Ramdas (2022), Tracking the risk of a deployed model; Shin, Ramdas and
-# Rinaldo (2024), E-detectors.
+# betting; Podkopaev and Ramdas (2022), Tracking the risk of a deployed model; Shin,
+# Ramdas and Rinaldo (2024), E-detectors.
 # -----------------------------------------------------------------------------
 
+
+# The classes here are dataclasses because files of monitors hold no other records.
 
 # After so many batches half of the weight of the starts is spent.
 HALF_OF_STARTS = 50
@@ -75,20 +68,29 @@ _CELLS = np.concatenate([np.arange(-4.0, 6.5, 0.25), np.arange(6.5, 12.1, 0.5)])
 _BETS = 0.05 * 2.0 ** (np.arange(11) / 2.0)
 
 
-def weight_of_start(j: Any) -> Any:
+def weight_of_start(j: ArrayLike) -> Array:
     """Return what a change at the j-th place counts, j = 1, 2, ...; they sum to one.
 
     Examples
     --------
-    >>> round(sum(weight_of_start(j) for j in range(1, 51)), 12)
+    >>> round(float(weight_of_start(np.arange(1, 51)).sum()), 12)
     0.5
     """
-    return HALF_OF_STARTS / ((j + HALF_OF_STARTS - 1) * (j + HALF_OF_STARTS))
+    after = np.asarray(j) + HALF_OF_STARTS
+    return np.asarray(HALF_OF_STARTS / ((after - 1) * after))
 
 
-@dataclass
+@dataclass(init=False, eq=False, repr=False)
 class RiskEvidence:
     """How much the stream's losses speak for a risk above the reference's.
+
+    Parameters
+    ----------
+    losses : array of shape (n,)
+        Of the reference, between 0 and 1.
+    allowed : callable
+        The mean that the null hypothesis allows the stream, of the reference's;
+        increasing.
 
     Attributes
     ----------
@@ -108,47 +110,23 @@ class RiskEvidence:
         How much has come.
     """
 
-    log_reference: Array
-    means: Array
-    bets: Array
-    log_wealth: Array = field(init=False)
-    log_best: Array = field(init=False)
-    start: Array = field(init=False)
-    n_batches: int = 0
-    n_losses: int = 0
-
-    def __post_init__(self) -> None:
-        self.log_wealth = np.full(self.bets.shape, -np.inf)
-        self.log_best = np.full(self.bets.shape, -np.inf)
-        self.start = np.zeros(self.bets.shape, dtype=int)
-
-    @classmethod
-    def against(
-        cls, losses: Array, allowed: Callable[[Array], Array]
-    ) -> "RiskEvidence":
-        """Return the evidence before the stream, from the reference's losses.
-
-        Parameters
-        ----------
-        losses : array of shape (n,)
-            Between 0 and 1.
-        allowed : callable
-            The mean that the null hypothesis allows the stream, of the reference's;
-            increasing.
-        """
+    def __init__(self, losses: Array, allowed: Callable[[Array], Array]) -> None:
         n = losses.size
         # No deviation is taken for less than that of one loss among all.
         deviation = np.sqrt(max(float(losses.var()), 1.0 / n))
         inner = losses.mean() + _CELLS * deviation / np.sqrt(n)
         inner = inner[(inner > 0.0) & (inner < 1.0)]
         left, right = np.concatenate([[0.0], inner]), np.concatenate([inner, [1.0]])
-        means = np.clip(allowed(right), right, 1.0)
-        bets = np.minimum(
-            _BETS[:, None] / deviation, _LARGEST_STAKE / np.maximum(means, 1e-12)
-        )
+        self.log_reference = _log_reference(losses, left)
+        self.means: Array = np.clip(allowed(right), right, 1.0)
+        largest = _LARGEST_STAKE / np.maximum(self.means, 1e-12)
+        self.bets: Array = np.minimum(_BETS[:, None] / deviation, largest)
         # Nothing is staked where a mean of one is allowed, as in the last cell.
-        bets[:, means >= 1.0] = 0.0
-        return cls(_log_reference(losses, left), means, bets)
+        self.bets[:, self.means >= 1.0] = 0.0
+        self.log_wealth = np.full(self.bets.shape, -np.inf)
+        self.log_best = np.full(self.bets.shape, -np.inf)
+        self.start = np.zeros(self.bets.shape, dtype=int)
+        self.n_batches = self.n_losses = 0
 
     def add(self, losses: Array) -> None:
         """Take the losses of the next batch, at the start of which a change may be."""
@@ -208,32 +186,25 @@ def _log_reference(losses: Array, ends: Array) -> Array:
 # -----------------------------------------------------------------------------
 # Evidence that the rows of a stream no longer come from where the reference did.
 #
-# The reference is cut in two by chance: half of it teaches, the other half is bet
-# with.
+# The reference is cut in two by chance: half of it teaches, the other half is bet with.
 # A *process* that begins at some place of the stream takes its rows :math:`x_1, x_2,
 # \dots` one after another, each together with a row :math:`r_i` of the betting half
-# that
-# this process has not used. If nothing has changed, the two are exchangeable given
-# all
-# that the process has seen before, so that for every score :math:`g_i` learned from
-# the
-# teaching half and :math:`x_1, \dots, x_{i-1}`
+# that this process has not used. If nothing has changed, the two are exchangeable given
+# all that the process has seen before, so that for every score :math:`g_i` learned from
+# the teaching half and :math:`x_1, \dots, x_{i-1}`
 #
 # .. math:: E_i = \frac{2\, e^{g_i(x_i)}}{e^{g_i(x_i)} + e^{g_i(r_i)}}
 #
 # has mean one: the products :math:`\prod_{i \le t} E_i` are nonnegative martingales,
-# and
-# so are their averages over several ways to score (experts). Such an average exceeds
-# :math:`1 / (\alpha w_j)` at some time with probability at most :math:`\alpha w_j`
-# (Ville). Process :math:`j` has the weight :math:`w_j` of `weight_of_start`; over all
-# processes, and so over all times at which a change may begin, a false alarm has a
-# probability of at most :math:`\sum_j \alpha w_j = \alpha`. No row of the reference
-# is
+# and so are their averages over several ways to score (experts). Such an average
+# exceeds :math:`1 / (\alpha w_j)` at some time with probability at most :math:`\alpha
+# w_j` (Ville). Process :math:`j` has the weight :math:`w_j` of `weight_of_start`; over
+# all processes, and so over all times at which a change may begin, a false alarm has a
+# probability of at most :math:`\sum_j \alpha w_j = \alpha`. No row of the reference is
 # taken for the truth: each is used once in a process, and a process ends when the
 # betting half is used up.
 #
-# With :math:`g` the logarithm of the density ratio the bet grows fastest. The
-# experts,
+# With :math:`g` the logarithm of the density ratio the bet grows fastest. The experts,
 # of which each column has one and two look at all columns together:
 #
 # =========  ======================================================================
@@ -243,17 +214,13 @@ def _log_reference(losses: Array, ends: Array) -> Array:
 # =========  ======================================================================
 #
 # Columns are ranked within the teaching half and brought to normal scores; estimates
-# are
-# shrunk by (the positive part of) one minus their expected noise over their square,
-# so
-# that next to nothing is staked where there is nothing. Each expert needs sums over
-# the
-# process's rows alone: no row is kept.
+# are shrunk by (the positive part of) one minus their expected noise over their square,
+# so that next to nothing is staked where there is nothing. Each expert needs sums over
+# the process's rows alone: no row is kept.
 #
 # References
 # ----------
-# Shekhar and Ramdas (2023), Nonparametric two-sample testing by betting; Pandeva et
-# al.
+# Shekhar and Ramdas (2023), Nonparametric two-sample testing by betting; Pandeva et al.
 # (2024), Deep anytime-valid hypothesis testing; Rahimi and Recht (2007), random
 # features.
 # -----------------------------------------------------------------------------
@@ -271,11 +238,20 @@ _LARGEST_GAIN = 30.0
 _SMALLEST_VARIANCE, _LARGEST_VARIANCE = 0.1, 10.0
 # What the covariance of columns gets added on its diagonal.
 _RIDGE = 1e-2
+# Arrays with an entry a process.
+_OF_PROCESSES = "sums", "squares", "n_taken", "log_wealth", "number", "first_chunk"
 
 
-@dataclass
+@dataclass(init=False, eq=False, repr=False)
 class InputsEvidence:
     """How much the stream's rows speak for a change of the inputs.
+
+    Parameters
+    ----------
+    reference : array of shape (n, d)
+        Finite numbers, n at least 4.
+    seed : int
+        Of the cut in two halves, and of the features.
 
     Attributes
     ----------
@@ -293,82 +269,37 @@ class InputsEvidence:
         How many processes have begun.
     """
 
-    sorted_columns: Array
-    center: Array
-    spread: Array
-    frequencies: Array
-    phases: Array
-    feature_mean: Array
-    betting: Array
-    precision: Array
-    feature_precision: Array
-    feature_dimension: float
-    sums: Array = field(init=False)
-    squares: Array = field(init=False)
-    n_taken: Array = field(init=False)
-    log_wealth: Array = field(init=False)
-    number: Array = field(init=False)
-    first_chunk: Array = field(init=False)
-    n_started: int = 0
-    n_chunks: int = 0
-    # Of the process that has spoken loudest so far, at that time.
-    loudest: float = -np.inf
-    since: int = 0
-    by_column: Array = field(init=False)
-
-    def __post_init__(self) -> None:
-        d, p = self.n_columns, self.betting.shape[1]
-        self.sums = np.zeros((0, p))
-        self.squares = np.zeros((0, d))
-        self.n_taken = np.zeros(0, dtype=int)
-        self.log_wealth = np.zeros((0, d + 2))
-        self.number = np.zeros(0, dtype=int)
-        self.first_chunk = np.zeros(0, dtype=int)
-        self.by_column = np.zeros(d)
-
-    @classmethod
-    def against(cls, reference: Array, seed: int) -> "InputsEvidence":
-        """Return the evidence before the stream.
-
-        Parameters
-        ----------
-        reference : array of shape (n, d)
-            Finite numbers, n at least 4.
-        seed : int
-            Of the cut in two halves, and of the features.
-        """
+    def __init__(self, reference: Array, seed: int) -> None:
         rng = np.random.default_rng(seed)
         n, d = reference.shape
         order = rng.permutation(n)
         teaching = reference[order[: n // 2]]
-        sorted_columns = np.sort(teaching, axis=0)
-        raw = _normal_scores(teaching, sorted_columns)
-        center, spread = raw.mean(axis=0), raw.std(axis=0)
-        spread = np.where(spread > 1e-12, spread, 1.0)
-        scores = (raw - center) / spread
-        width = _median_distance(scores)
-        frequencies = rng.standard_normal((d, _N_FEATURES)) / width
-        phases = rng.uniform(0.0, 2 * np.pi, _N_FEATURES)
-        features = np.cos(scores @ frequencies + phases)
-        mean = features.mean(axis=0)
+        self.sorted_columns = np.sort(teaching, axis=0)
+        raw = _normal_scores(teaching, self.sorted_columns)
+        self.center, spread = raw.mean(axis=0), raw.std(axis=0)
+        self.spread = np.where(spread > 1e-12, spread, 1.0)
+        scores = (raw - self.center) / self.spread
+        # The median distance between rows, each with its neighbour in the order.
+        distances = np.linalg.norm(scores[1:] - scores[:-1], axis=1)
+        width = max(float(np.median(distances)), 1e-6)
+        self.frequencies = rng.standard_normal((d, _N_FEATURES)) / width
+        self.phases = rng.uniform(0.0, 2 * np.pi, _N_FEATURES)
+        features = np.cos(scores @ self.frequencies + self.phases)
+        self.feature_mean = features.mean(axis=0)
         covariance = np.cov(features.T, ddof=0)
         ridge = _RIDGE * np.trace(covariance) / _N_FEATURES * np.eye(_N_FEATURES)
-        feature_precision = np.linalg.inv(covariance + ridge)
+        self.feature_precision = np.linalg.inv(covariance + ridge)
+        self.feature_dimension = float(np.trace(self.feature_precision @ covariance))
         columns = (scores.T @ scores) / len(scores)
-        made = cls(
-            sorted_columns=sorted_columns,
-            center=center,
-            spread=spread,
-            frequencies=frequencies,
-            phases=phases,
-            feature_mean=mean,
-            betting=np.zeros((0, d + _N_FEATURES)),
-            precision=np.linalg.inv(columns + _RIDGE * np.eye(d)),
-            feature_precision=feature_precision,
-            feature_dimension=float(np.trace(feature_precision @ covariance)),
-        )
-        made.betting = made.described(reference[order[n // 2 :]])
-        return made
+        self.precision = np.linalg.inv(columns + _RIDGE * np.eye(d))
+        self.betting = self.described(reference[order[n // 2 :]])
+        self.sums = np.zeros((0, d + _N_FEATURES))
+        self.squares = np.zeros((0, d))
+        self.log_wealth = np.zeros((0, d + 2))
+        self.n_taken, self.number, self.first_chunk = np.zeros((3, 0), dtype=int)
+        self.n_started = self.n_chunks = 0
+        # Of the process that has spoken loudest so far, at that time.
+        self.loudest, self.since, self.by_column = -np.inf, 0, np.zeros(d)
 
     @property
     def n_columns(self) -> int:
@@ -398,7 +329,10 @@ class InputsEvidence:
             self.squares += (block[:, : self.n_columns] ** 2).sum(axis=0)
             self.n_taken += len(block)
             self._listen()
-            self._end()
+            # A process ends when the betting half has no rows for its next block.
+            on = self.n_taken + _BLOCK <= self.betting.shape[0]
+            for name in _OF_PROCESSES:
+                setattr(self, name, getattr(self, name)[on])
 
     @property
     def log_e(self) -> float:
@@ -418,14 +352,6 @@ class InputsEvidence:
         self.number = np.append(self.number, self.n_started)
         self.first_chunk = np.append(self.first_chunk, self.n_chunks)
 
-    def _end(self) -> None:
-        """Let processes end whose next block the betting half has no rows for."""
-        on = self.n_taken + _BLOCK <= self.betting.shape[0]
-        if not on.all():
-            for name in ("sums", "squares", "n_taken", "log_wealth", "number"):
-                setattr(self, name, getattr(self, name)[on])
-            self.first_chunk = self.first_chunk[on]
-
     def _bet(self, block: Array) -> None:
         """Multiply the experts' wealth by what the block pays."""
         d = self.n_columns
@@ -435,37 +361,29 @@ class InputsEvidence:
         # As the difference of squares, which is where a normal density is curved.
         curved = apart[:, :, :d] * (2.0 * block[:, :d] - apart[:, :, :d])
         gain = np.empty((self.n_taken.size, len(block), d + 2))
-        mean, variance = self._normal_of_columns()
+        n = np.maximum(self.n_taken, 1)
+        means = self.sums / n[:, None]
+        # The variance of a mean over a process's rows and the teaching half.
+        noise = 1.0 / n + 1.0 / len(self.sorted_columns)
+        linear = _direction(means[:, :d], self.precision, d, noise)
+        kernel = _direction(
+            means[:, d:], self.feature_precision, self.feature_dimension, noise
+        )
+        mean = means[:, :d]
+        variance = np.where(
+            self.n_taken[:, None] > 1, self.squares / n[:, None] - mean**2, 1.0
+        )
+        excess = variance - 1.0
+        variance = 1.0 + excess * _shrunk(2.0 * noise[:, None], excess**2)
+        variance = np.clip(variance, _SMALLEST_VARIANCE, _LARGEST_VARIANCE)
+        mean = mean * _shrunk(noise[:, None], mean**2)
         gain[:, :, :d] = apart[:, :, :d] * (mean / variance)[:, None]
         gain[:, :, :d] += curved * (0.5 - 0.5 / variance)[:, None]
-        gain[:, :, d] = (apart[:, :, :d] @ self._linear()[:, :, None])[:, :, 0]
-        gain[:, :, d + 1] = (apart[:, :, d:] @ self._kernel()[:, :, None])[:, :, 0]
+        gain[:, :, d] = (apart[:, :, :d] @ linear[:, :, None])[:, :, 0]
+        gain[:, :, d + 1] = (apart[:, :, d:] @ kernel[:, :, None])[:, :, 0]
         # The logarithm of 2 / (1 + exp(-gain)), which is at most 2.
         paid = np.log(2.0) - np.log1p(np.exp(-np.clip(gain, -_LARGEST_GAIN, None)))
         self.log_wealth += paid.sum(axis=1)
-
-    def _noise(self) -> Array:
-        """Return the variance of a mean over a process's rows and the teaching half."""
-        return 1.0 / np.maximum(self.n_taken, 1) + 1.0 / len(self.sorted_columns)
-
-    def _normal_of_columns(self) -> tuple[Array, Array]:
-        n, noise = np.maximum(self.n_taken, 1)[:, None], self._noise()[:, None]
-        mean = self.sums[:, : self.n_columns] / n
-        variance = np.where(self.n_taken[:, None] > 1, self.squares / n - mean**2, 1.0)
-        excess = variance - 1.0
-        variance = 1.0 + excess * _shrunk(2.0 * noise, excess**2)
-        mean = mean * _shrunk(noise, mean**2)
-        return mean, np.clip(variance, _SMALLEST_VARIANCE, _LARGEST_VARIANCE)
-
-    def _linear(self) -> Array:
-        mean = self.sums[:, : self.n_columns] / np.maximum(self.n_taken, 1)[:, None]
-        return _direction(mean, self.precision, self.n_columns, self._noise())
-
-    def _kernel(self) -> Array:
-        mean = self.sums[:, self.n_columns :] / np.maximum(self.n_taken, 1)[:, None]
-        return _direction(
-            mean, self.feature_precision, self.feature_dimension, self._noise()
-        )
 
     def _listen(self) -> None:
         """Keep what the loudest process says, if it is louder than all before."""
@@ -503,12 +421,6 @@ def _normal_scores(rows: Array, sorted_columns: Array) -> Array:
     return np.clip(ndtri((ranks + 0.5) / (n + 1.0)), -_FARTHEST, _FARTHEST)
 
 
-def _median_distance(scores: Array) -> float:
-    """Return the median distance between rows, each with its neighbour in the order."""
-    distance = np.linalg.norm(scores[1:] - scores[:-1], axis=1)
-    return max(float(np.median(distance)), 1e-6)
-
-
 # -----------------------------------------------------------------------------
 # Labelled rows of the stream, as bounded losses for the evidence of a higher risk.
 # -----------------------------------------------------------------------------
@@ -519,9 +431,20 @@ def _median_distance(scores: Array) -> float:
 _BOUND_QUANTILE, _SHARE_FOR_BOUND = 0.99, 0.2
 
 
-@dataclass
+@dataclass(init=False, eq=False, repr=False)
 class LabelledRisk:
     r"""The evidence that a metric has become worse, in the metric's own units.
+
+    Parameters
+    ----------
+    metric : Metric
+        With a value a row.
+    values : array of shape (n,)
+        At the reference's rows.
+    tolerance : float
+        How much worse it may become, in the units of the metric.
+    seed : int
+        Of the order of the rows.
 
     Attributes
     ----------
@@ -537,28 +460,9 @@ class LabelledRisk:
     evidence : RiskEvidence
     """
 
-    name: str
-    bound: float
-    higher_is_better: bool
-    evidence: RiskEvidence
-
-    @classmethod
-    def of(
-        cls, metric: Metric, values: Array, tolerance: float, seed: int
-    ) -> "LabelledRisk":
-        """Return the evidence before the stream.
-
-        Parameters
-        ----------
-        metric : Metric
-            With a value a row.
-        values : array of shape (n,)
-            At the reference's rows.
-        tolerance : float
-            How much worse it may become, in the units of the metric.
-        seed : int
-            Of the order of the rows.
-        """
+    def __init__(
+        self, metric: Metric, values: Array, tolerance: float, seed: int
+    ) -> None:
         losses = 1.0 - values if metric.higher_is_better else values
         losses = losses[np.random.default_rng(seed).permutation(losses.size)]
         bound = 1.0
@@ -574,8 +478,9 @@ class LabelledRisk:
                 return (np.sqrt(mean * bound) + tolerance) ** 2 / bound
             return mean + tolerance / bound
 
-        evidence = RiskEvidence.against(losses, allowed)
-        return cls(metric.name, bound, metric.higher_is_better, evidence)
+        self.name, self.bound = metric.name, bound
+        self.higher_is_better = metric.higher_is_better
+        self.evidence = RiskEvidence(losses, allowed)
 
     def add(self, values: Array) -> None:
         """Take the metric's values at the labelled rows of a batch."""

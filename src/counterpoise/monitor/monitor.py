@@ -274,8 +274,8 @@ class ModelMonitor:
                     return self._uncounted(time, n, notes, alerts)
                 X, keys = rows_of(X, np.flatnonzero(new)), keys[new]
                 y = None if y is None else y[new]
-        found = self._add_chunk(X, y, time, keys, notes)
-        return replace(found, alerts=(*alerts, *found.alerts))
+        result = self._add_chunk(X, y, time, keys, notes)
+        return replace(result, alerts=(*alerts, *result.alerts))
 
     def _add_chunk(
         self,
@@ -309,8 +309,8 @@ class ModelMonitor:
         chunk = SeenChunk(len(state.chunks) + 1, time, len(numbers), digest)
         state.chunks.append(chunk)
         state.inputs.add(numbers)
-        found = evaluate_chunk(state, self._metrics, chunk, numbers, answers)
-        found.odd = tuple(name for name, _ in odd)
+        evidence = evaluate_chunk(state, self._metrics, chunk, numbers, answers)
+        evidence.odd = tuple(name for name, _ in odd)
         state.keep_answers(chunk, answers)
         state.keep_keys(chunk, keys)
         self._count_labels(chunk, answers.take(rows), labels)
@@ -320,14 +320,14 @@ class ModelMonitor:
             number=chunk.number,
             time=time,
             n_rows=chunk.n_rows,
-            drift=found.drift,
-            covered=found.covered,
-            effective_rows=found.effective_rows,
-            performance=found.performance,
+            drift=evidence.drift,
+            covered=evidence.covered,
+            effective_rows=evidence.effective_rows,
+            performance=evidence.performance,
             realized=realized_of(state, self._metrics, chunk),
             log_e=log_evidence(state),
-            alerts=new_alerts(state, chunk, found),
-            notes=(*notes, *found.notes),
+            alerts=new_alerts(state, chunk, evidence),
+            notes=(*notes, *evidence.notes),
         )
         state.history += [row_of_history(result, one, state) for one in self._metrics]
         return result
@@ -589,7 +589,7 @@ def reference_state(
     rng = np.random.default_rng(seed)
     kept = rows_to_keep(n, numbers.shape[1])
     some = np.sort(rng.choice(n, kept, replace=False)) if kept < n else np.arange(n)
-    inputs = InputsEvidence.against(numbers[some], seed)
+    inputs = InputsEvidence(numbers[some], seed)
     features = features_of(numbers[some], answers.take(some))
     state = MonitorState(
         model=model,
@@ -608,7 +608,7 @@ def reference_state(
         ),
         reference={m.name: m.value(answers, answers.rows, labels) for m in wanted},
         inputs=inputs,
-        risk=LabelledRisk.of(risk, values, tolerance, seed),
+        risk=LabelledRisk(risk, values, tolerance, seed),
         estimates=[
             LabelFree.of(metric, answers.take(some), labels[some], features, seed)
             for metric in wanted
@@ -673,7 +673,7 @@ def evaluate_chunk(
     scores = state.inputs.described(numbers)[:, : numbers.shape[1]]
     moved = moved_columns(state, scores)
     shares = shares_of(state.scores.astype(float), scores[some])
-    found = ChunkEvidence(
+    result = ChunkEvidence(
         drift={
             "auc": overlap.auc,
             "auc_low": overlap.auc_low,
@@ -686,15 +686,15 @@ def evaluate_chunk(
         columns=tuple(one["column"] for one in moved),
     )
     state.n_judged += 1
-    chunk.covered = found.covered
+    chunk.covered = result.covered
     if overlap.uncovered_fraction > NO_OVERLAP_ABOVE:
-        found.notes.append(
+        result.notes.append(
             f"{overlap.uncovered_fraction:.0%} of the rows lie where the reference has "
             "none: the estimate and its interval are no more than a guess about them"
         )
-    _estimate(state, metrics, chunk, numbers, answers, shares, found)
-    state.rose = state.rose or found.rose
-    return found
+    _estimate(state, metrics, chunk, numbers, answers, shares, result)
+    state.rose = state.rose or result.rose
+    return result
 
 
 def _estimate(
@@ -704,7 +704,7 @@ def _estimate(
     numbers: Array,
     answers: Answers,
     shares: Array,
-    found: ChunkEvidence,
+    evidence: ChunkEvidence,
 ) -> None:
     features = features_of(numbers, answers)
     alpha = spent(state.false_alarm_rate * SHARE_OF_ALARM[ESTIMATE], state.n_judged)
@@ -714,9 +714,9 @@ def _estimate(
             rise = one.weighted_estimate(metric, shares, len(numbers))
         else:
             rise = one.estimate(one.at(metric, features, answers), shares)
-        missed = state.missed(one)
+        missed = state.excess_error(one)
         if missed.variance:
-            found.notes.append(
+            evidence.notes.append(
                 f"{metric.name}: estimates have missed what labels showed by more than "
                 f"chance in {missed.times} looks back, so p(y | x) is not what it was; "
                 "the interval counts that"
@@ -725,7 +725,7 @@ def _estimate(
         ends = *rise.ends(1.0 - state.level, missed), *rise.ends(together, missed)
         held = [_within(metric, end) for end in ends]
         value = _within(metric, rise.value)
-        found.performance[metric.name] = {
+        evidence.performance[metric.name] = {
             "value": value,
             "low": held[0],
             "high": held[1],
@@ -734,13 +734,13 @@ def _estimate(
             "reference": state.reference[metric.name],
         }
         if metric is metrics[0]:
-            found.low_rise = rise.low_rise(alpha)
+            evidence.low_rise = rise.low_rise(alpha)
             allowed = state.tolerance
             if metric.root:
                 # By how much the mean may rise where its root may by the tolerance.
                 root = state.reference[metric.name]
                 allowed = (root + state.tolerance) ** 2 - root**2
-            found.rose = found.low_rise > allowed
+            evidence.rose = evidence.low_rise > allowed
 
 
 def _within(metric: Metric, mean: float) -> float:
@@ -793,7 +793,7 @@ def realized_of(
     state: MonitorState, metrics: Sequence[Metric], chunk: SeenChunk
 ) -> dict[str, dict[str, Any]]:
     """Return every metric of the labelled rows of a chunk, with its interval."""
-    found: dict[str, dict[str, Any]] = {}
+    result: dict[str, dict[str, Any]] = {}
     for metric in metrics:
         known = chunk.tallies.get(metric.name)
         if known is None or known.n == 0:
@@ -806,13 +806,13 @@ def realized_of(
             degrees = max(known.n - 1, 1)
         value, error = known.value_and_error()
         reach = float(student.isf((1.0 - state.level) / 2, degrees)) * error
-        found[metric.name] = {
+        result[metric.name] = {
             "value": _within(metric, value),
             "low": _within(metric, value - reach),
             "high": _within(metric, value + reach),
             "n": known.n,
         }
-    return found
+    return result
 
 
 def row_of_history(
@@ -868,7 +868,7 @@ def log_evidence(state: MonitorState) -> dict[str, float]:
 
 
 def new_alerts(
-    state: MonitorState, chunk: SeenChunk, found: ChunkEvidence
+    state: MonitorState, chunk: SeenChunk, chunk_evidence: ChunkEvidence
 ) -> tuple[Alert, ...]:
     """Return the alerts that this look raises, and keep them.
 
@@ -882,15 +882,15 @@ def new_alerts(
         RISK: _nth(state.batch_times, state.risk.evidence.since),
         ESTIMATE: chunk.time,
     }
-    moved, won = found.columns, tuple(telling_columns(state))
+    moved, won = chunk_evidence.columns, tuple(telling_columns(state))
     for kind in (INPUTS, RISK, ESTIMATE):
         if state.has_alert(kind):
             continue
         level = state.false_alarm_rate * SHARE_OF_ALARM[kind]
         if kind == ESTIMATE:
-            if not found.rose:
+            if not chunk_evidence.rose:
                 continue
-            evidence = {"low": found.low_rise, "tolerance": state.tolerance}
+            evidence = {"low": chunk_evidence.low_rise, "tolerance": state.tolerance}
         else:
             if log_e[kind] < np.log(1.0 / level):
                 continue
@@ -901,10 +901,11 @@ def new_alerts(
         finding = advice(
             kind,
             inputs_changed=state.has_alert(INPUTS),
-            estimate_rose=found.rose or state.rose,
-            covered=found.covered,
+            estimate_rose=chunk_evidence.rose or state.rose,
+            covered=chunk_evidence.covered,
         )
-        names = ((won or moved) if kind == INPUTS else (moved or won)) or found.odd
+        first, second = (won, moved) if kind == INPUTS else (moved, won)
+        names = first or second or chunk_evidence.odd
         alert = Alert(kind, chunk.time, since[kind], evidence, names, finding, level)
         state.alerts.append(alert)
         raised.append(alert)

@@ -17,9 +17,9 @@ from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.linalg.arrays import Array, Indices, is_single, one_zero
 from counterpoise.monitor.estimates import (
     FEWEST_LABELS,
+    ExcessError,
     LabelFree,
-    Missed,
-    missed,
+    excess_error,
     value_and_error,
 )
 from counterpoise.monitor.evidence import InputsEvidence, LabelledRisk
@@ -129,7 +129,7 @@ class ReferenceSchema:
 
     def oddities(self, table: Table) -> list[tuple[str, str]]:
         """Return what is odd about a chunk: the column, and a sentence about it."""
-        found = []
+        result = []
         for column in table.columns:
             label, text = column.label, None
             if self.kinds.get(label, NOTHING) == NOTHING:
@@ -141,8 +141,8 @@ class ReferenceSchema:
             elif label in self.ranges and column.kind == NUMBERS:
                 text = _changed_unit(column, *self.ranges[label])
             if text:
-                found.append((column.name, text))
-        return found
+                result.append((column.name, text))
+        return result
 
 
 def single_columns(table: Table) -> list[Hashable]:
@@ -158,9 +158,9 @@ def _new_categories(column: TableColumn, had: tuple[str, ...]) -> str | None:
     if not new:
         return None
     # A category that few rows have may name a person.
-    told = [repr(has[k]) for k in new if counts[k] >= FEWEST_ROWS_TOLD]
-    named = f": {', '.join(told[:_LISTED])}" if told else ""
-    more = f" and {len(told) - _LISTED} more" if len(told) > _LISTED else ""
+    names = [repr(has[k]) for k in new if counts[k] >= FEWEST_ROWS_TOLD]
+    named = f": {', '.join(names[:_LISTED])}" if names else ""
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return (
         f"column {column.name!r} has categories that are new, in "
         f"{int(counts[new].sum())} rows{named}{more}"
@@ -298,11 +298,11 @@ class MonitorState:
         of_time = [chunk for chunk in self.chunks if chunk.time == time]
         return of_time[-1] if of_time else None
 
-    def missed(self, one: LabelFree) -> Missed:
+    def excess_error(self, one: LabelFree) -> ExcessError:
         """Return what chance does not explain of how far estimates have missed."""
-        found = [chunk.miss(one.name) for chunk in self.chunks]
-        labelled = missed(miss for miss in found if miss)
-        return max(missed(one.block_misses), labelled)
+        result = [chunk.miss(one.name) for chunk in self.chunks]
+        labelled = excess_error(miss for miss in result if miss)
+        return max(excess_error(one.block_misses), labelled)
 
     def encoded(self, table: Table) -> Array:
         """Return a chunk as numbers that can be compared with the reference's.
@@ -430,7 +430,8 @@ def place_labels(
 ) -> tuple[Answers, NDArray[Any]]:
     """Return the model's answers at rows of a chunk, and their labels."""
     values = np.asarray(y, dtype=object).reshape(-1)
-    if not _are_places(rows):
+    is_table = hasattr(rows, "columns") or hasattr(rows, "schema") or np.ndim(rows) != 1
+    if is_table or (np.size(rows) and np.asarray(rows).dtype.kind not in "iu"):
         answers = Answers.of(state.model, [rows], state.is_classifier)
         there, labels = labelled_part(y, len(answers.rows), state)
         return answers.take(there), labels
@@ -459,14 +460,6 @@ def place_labels(
     kind = ClassifierAnswers if state.is_classifier else RegressorAnswers
     classes = None if state.classes is None else np.asarray(state.classes)
     return kind(chunk.said, classes).take(places[there]), labels
-
-
-def _are_places(rows: Any) -> bool:
-    if hasattr(rows, "columns") or hasattr(rows, "schema"):
-        return False
-    return np.ndim(rows) == 1 and (
-        np.size(rows) == 0 or np.asarray(rows).dtype.kind in "iu"
-    )
 
 
 def is_missing(value: Any) -> bool:
@@ -523,12 +516,12 @@ def _written(one: Any, row: int) -> str:
     """Return an id as it is written; refuse one that is missing."""
     if isinstance(one, float) and one.is_integer():
         one = int(one)
-    told = str(one)
-    if one is None or told in ("nan", "NaN", "NaT", "<NA>"):
+    text = str(one)
+    if one is None or text in ("nan", "NaN", "NaT", "<NA>"):
         raise InvalidInputError(
             f"ids: row {row} has none, and cannot be told from others"
         )
-    return told
+    return text
 
 
 def keys_of_rows(numbers: Array, when: Any) -> RowKeys:
@@ -596,9 +589,9 @@ def with_first_labels(keys: Keys, y: NDArray[Any]) -> tuple[NDArray[Any], int]:
     first = np.full(int(place.max(initial=-1)) + 1, -1, dtype=np.intp)
     # Of several the first is written last.
     first[place[there[::-1]]] = there[::-1]
-    found = first[place]
+    result = first[place]
     labels = np.array(y, dtype=object)
-    labels[found >= 0] = labels[found[found >= 0]]
+    labels[result >= 0] = labels[result[result >= 0]]
     return labels, int(sum(bool(y[row] != labels[row]) for row in there))
 
 

@@ -1,4 +1,4 @@
-"""Shifts of single columns and of correlations."""
+"""Shifts of single columns and of correlations; columns of other rounding."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import sparse, stats
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from counterpoise.data.blocks import Blocks
-from counterpoise.data.columns import FEWEST_ROWS_TOLD
+from counterpoise.data.columns import FEWEST_ROWS_TOLD, weighted_quantile
 from counterpoise.data.parallel import map_reduce
 from counterpoise.data.progress import announce
 from counterpoise.data.table import (
@@ -24,10 +24,10 @@ from counterpoise.data.table import (
     of_one_kind,
     places_in,
 )
-from counterpoise.data.two_samples import TwoSamples, effective_sample_size
+from counterpoise.data.two_samples import TwoSamples, content, effective_sample_size
 from counterpoise.linalg.arrays import Array, Indices
-from counterpoise.shift.domain_classifier import TEST_LEVEL
-from counterpoise.shift.two_sample_tests import (
+from counterpoise.shift.kernel_two_sample import (
+    TEST_LEVEL,
     RankScores,
     chance_of_products,
     means_p_value,
@@ -115,22 +115,21 @@ def ks_distance(
     0.5
     """
     n, m = values.size, target.size
-    if np.ptp(share) == 0.0 and np.ptp(target_share) == 0.0:
-        ordered, ordered_target = np.sort(values), np.sort(target)
-        apart = 0.0
-        for at in (ordered, ordered_target):
-            below = np.searchsorted(ordered, at, side="right") / n
-            below -= np.searchsorted(ordered_target, at, side="right") / m
-            apart = max(apart, float(np.abs(below).max()))
-        return min(apart, 1.0)
-    orders = np.argsort(values), np.argsort(target)
-    both = np.concatenate([values[orders[0]], target[orders[1]]])
+    even = np.ptp(share) == 0.0 and np.ptp(target_share) == 0.0
     # A stable sort merges two that are in order already in one pass.
-    merged = np.argsort(both, kind="stable")
-    both = both[merged]
-    steps = np.concatenate([share[orders[0]], -target_share[orders[1]]])
-    ahead = np.cumsum(steps[merged])
+    if even:
+        both = np.concatenate([np.sort(values), np.sort(target)])
+        merged = np.argsort(both, kind="stable")
+        below = np.cumsum(merged < n)
+        ahead = below / n - (np.arange(1, n + m + 1) - below) / m
+    else:
+        orders = np.argsort(values), np.argsort(target)
+        both = np.concatenate([values[orders[0]], target[orders[1]]])
+        merged = np.argsort(both, kind="stable")
+        steps = np.concatenate([share[orders[0]], -target_share[orders[1]]])
+        ahead = np.cumsum(steps[merged])
     # Between equal values there is no place to look.
+    both = both[merged]
     last = np.append(both[1:] != both[:-1], True)
     return min(float(np.abs(ahead[last]).max()), 1.0)
 
@@ -162,11 +161,10 @@ def shares_p_value(shares: Array, target_shares: Array, n: float, m: float) -> f
     counts = _pooled(counts[:, counts.sum(axis=0) > 0])
     if counts.shape[1] < 2:
         return 1.0
-    expected = np.outer([n, m], counts.sum(axis=0)) / (n + m)
-    if counts.shape[1] == 2 and expected.min() < _ENOUGH:
+    result = stats.chi2_contingency(counts, correction=False)
+    if counts.shape[1] == 2 and result.expected_freq.min() < _ENOUGH:
         return float(stats.fisher_exact(np.round(counts).astype(int)).pvalue)
-    statistic = float(((counts - expected) ** 2 / expected).sum())
-    return float(stats.chi2.sf(statistic, counts.shape[1] - 1))
+    return float(result.pvalue)
 
 
 def holm(p_values: Array) -> Array:
@@ -332,8 +330,9 @@ def column_shifts(
 
     `tested`: whether p-values of numbers and of missing values are computed.
     """
+    sizes = effective_sample_size(share), effective_sample_size(target_share)
     return [
-        _column_shift(x, t, share, target_share, tested)
+        _column_shift(x, t, (share, target_share), sizes, tested)
         for x, t in zip(source.columns, target.columns, strict=True)
     ]
 
@@ -341,21 +340,20 @@ def column_shifts(
 def _column_shift(
     source: TableColumn,
     target: TableColumn,
-    share: Array,
-    target_share: Array,
+    shares: tuple[Array, Array],
+    sizes: tuple[float, float],
     tested: bool,
 ) -> FeatureShift:
     """Return how one column differs; its p-value is not corrected."""
     source, target, absent = of_one_kind(source, target)
-    sizes = effective_sample_size(share), effective_sample_size(target_share)
-    p, q = (_share_of(a, x) for a, x in zip(absent, (share, target_share), strict=True))
+    p, q = _share_of(absent[0], shares[0]), _share_of(absent[1], shares[1])
     p_missing, effect = None, 0.0
-    if tested and (p, q) != (0.0, 0.0):
-        p_missing = shares_p_value(np.array([p, 1 - p]), np.array([q, 1 - q]), *sizes)
     if (p, q) != (0.0, 0.0):
+        parts = np.array([p, 1 - p]), np.array([q, 1 - q])
+        p_missing = shares_p_value(*parts, *sizes) if tested else None
         smd = standardized(p, q, p * (1 - p), q * (1 - q))
         effect = max(abs(smd or 0.0), NORMAL * abs(q - p))
-    found = FeatureShift(
+    result = FeatureShift(
         name=source.name,
         kind=source.kind,
         effect=effect,
@@ -364,26 +362,27 @@ def _column_shift(
         target_missing=q,
     )
     if source.kind == CATEGORIES:
-        found = _with_new_categories(found, source, target, target_share)
+        result = _with_new_categories(result, source, target, shares[1])
     if absent[0].all() or absent[1].all():
-        return found
-    shares = share[~absent[0]], target_share[~absent[1]]
+        return result
+    if (p, q) != (0.0, 0.0):
+        shares = shares[0][~absent[0]], shares[1][~absent[1]]
+        sizes = effective_sample_size(shares[0]), effective_sample_size(shares[1])
     shares = shares[0] / shares[0].sum(), shares[1] / shares[1].sum()
-    sizes = effective_sample_size(shares[0]), effective_sample_size(shares[1])
     if source.kind == CATEGORIES:
         both = joined([source, target])
-        places = np.split(both.values, [share.size])
+        places = np.split(both.values, [absent[0].size])
         there = places[0][~absent[0]], places[1][~absent[1]]
-        found, p_value = _of_categories(found, both.categories, there, shares, sizes)
+        result, p_value = _of_categories(result, both.categories, there, shares, sizes)
     else:
         values = source.values[~absent[0]], target.values[~absent[1]]
-        found = _of_numbers(found, values, shares)
+        result = _of_numbers(result, values, shares)
         if not tested:
-            return found
-        p_value = ks_p_value(found.ks or 0.0, *sizes)
+            return result
+        p_value = ks_p_value(result.ks or 0.0, *sizes)
     if p_missing is not None:
         p_value = min(1.0, 2 * min(p_value, p_missing))
-    return replace(found, p_value=p_value)
+    return replace(result, p_value=p_value)
 
 
 def sparse_shifts(
@@ -434,7 +433,7 @@ def sparse_shifts(
 
 
 def _of_numbers(
-    found: FeatureShift,
+    shift: FeatureShift,
     values: tuple[Array, Array],
     shares: tuple[Array, Array],
 ) -> FeatureShift:
@@ -445,8 +444,8 @@ def _of_numbers(
         for rows, share in zip(values, shares, strict=True)
     ]
     return replace(
-        found,
-        effect=max(found.effect, abs(smd or 0.0), NORMAL * ks),
+        shift,
+        effect=max(shift.effect, abs(smd or 0.0), NORMAL * ks),
         smd=smd,
         ks=ks,
         source_mean=means[0],
@@ -455,7 +454,7 @@ def _of_numbers(
 
 
 def _of_categories(
-    found: FeatureShift,
+    shift: FeatureShift,
     categories: tuple[str, ...],
     places: tuple[Indices, Indices],
     shares: tuple[Array, Array],
@@ -478,18 +477,18 @@ def _of_categories(
     top = int(np.argmax(np.abs(smds) >= np.abs(smds).max() * (1 - 1e-9)))
     named = apart[top] != 0 and n_rows[top] >= FEWEST_ROWS_TOLD
     distance = min(float(np.abs(apart).sum()) / 2, 1.0)
-    found = replace(
-        found,
-        effect=max(found.effect, float(np.abs(smds[top])), NORMAL * distance),
+    shift = replace(
+        shift,
+        effect=max(shift.effect, float(np.abs(smds[top])), NORMAL * distance),
         smd=float(smds[top]) if defined.all() else None,
         category=categories[top] if named and defined.all() else None,
         total_variation=distance,
     )
-    return found, shares_p_value(p, q, *sizes)
+    return shift, shares_p_value(p, q, *sizes)
 
 
 def _with_new_categories(
-    found: FeatureShift, source: TableColumn, target: TableColumn, target_share: Array
+    shift: FeatureShift, source: TableColumn, target: TableColumn, target_share: Array
 ) -> FeatureShift:
     """Add the categories that the source has not."""
     # A category may be there by its type alone.
@@ -501,7 +500,7 @@ def _with_new_categories(
     order = np.argsort(-shares, kind="stable")
     common = [j for j in order if counts[j] >= FEWEST_ROWS_TOLD]
     return replace(
-        found,
+        shift,
         n_new=int(np.count_nonzero(counts)),
         new_share=_share_of(is_new, target_share),
         new_categories=tuple(
@@ -550,7 +549,6 @@ class ColumnSums:
     mean, squares : float
         Of numbers (dates and durations in seconds): the mean, and the sum of squares
         about it.
-    low, high : float
     counts : dict
         Rows of each category.
     """
@@ -561,8 +559,6 @@ class ColumnSums:
     missing: int
     mean: float = 0.0
     squares: float = 0.0
-    low: float = np.inf
-    high: float = -np.inf
     counts: dict[str, int] | None = None
 
     @classmethod
@@ -572,9 +568,9 @@ class ColumnSums:
         n, missing = len(column.values), len(column.values) - len(there)
         blank = cls(column.name, column.kind, n, missing)
         if column.kind == CATEGORIES:
-            found = np.bincount(there, minlength=len(column.categories)).tolist()
+            result = np.bincount(there, minlength=len(column.categories)).tolist()
             return replace(
-                blank, counts=dict(zip(column.categories, found, strict=True))
+                blank, counts=dict(zip(column.categories, result, strict=True))
             )
         if not len(there):
             return blank
@@ -583,8 +579,6 @@ class ColumnSums:
             blank,
             mean=mean,
             squares=float(((there - mean) ** 2).sum()),
-            low=float(there.min()),
-            high=float(there.max()),
         )
 
     @property
@@ -610,8 +604,6 @@ class ColumnSums:
             self.missing + later.missing,
             self.mean + apart * other / both,
             self.squares + later.squares + apart**2 * one * other / both,
-            min(self.low, later.low),
-            max(self.high, later.high),
             counts,
         )
 
@@ -630,8 +622,8 @@ class ColumnSums:
             spread = self.standard_deviation
             return {**out, "mean": self.mean, "standard_deviation": spread}
         common = sorted(self.counts.items(), key=lambda one: (-one[1], one[0]))
-        told = [one for one in common if one[1] >= FEWEST_ROWS_TOLD][:CATEGORIES_TOLD]
-        shares = {name: count / there for name, count in told}
+        named = [one for one in common if one[1] >= FEWEST_ROWS_TOLD][:CATEGORIES_TOLD]
+        shares = {name: count / there for name, count in named}
         return {**out, "categories": len(self.counts), "shares": shares}
 
 
@@ -738,17 +730,17 @@ def correlation_shifts(
         ((share[:, None] * u).T @ u)[first, second]
         for share, u in zip(shares, ranks, strict=True)
     )
-    found: dict[tuple[str, str], CorrelationShift] = {}
+    result: dict[tuple[str, str], CorrelationShift] = {}
     for k in np.argsort(-np.abs(after - before), kind="stable"):
         both = names[int(columns[first[k]])], names[int(columns[second[k]])]
-        if both[0] == both[1] or both in found:
+        if both[0] == both[1] or both in result:
             # Columns that one column of the table was made into.
             continue
         asked_for = not pair or set(both) == set(pair)
         if asked_for and chance[k] <= TEST_LEVEL:
-            told = float(before[k]), float(after[k]), float(chance[k])
-            found[both] = CorrelationShift(both, *told)
-    return tuple(found.values())[:_KEPT]
+            numbers = float(before[k]), float(after[k]), float(chance[k])
+            result[both] = CorrelationShift(both, *numbers)
+    return tuple(result.values())[:_KEPT]
 
 
 def varies_within(column: Array, share: Array) -> bool:
@@ -785,3 +777,136 @@ def _within(X: Array, share: Array) -> Array:
     spread = np.sqrt(share @ u**2)
     scaled: Array = np.divide(u, spread, out=np.zeros_like(u), where=spread > 0)
     return scaled
+
+
+# -----------------------------------------------------------------------------
+# Columns that two samples record to different digits, compared as if they did not.
+# -----------------------------------------------------------------------------
+
+
+# From how many different values on a column is one of numbers, not of levels.
+_MANY_VALUES = 9
+# The part of a sample's rows whose value the other has nowhere, and by how much wider
+# the finest gaps between the values of one sample are.
+_OWN_VALUES, _WIDER = 0.5, 2.0
+# The finest gap is this quantile, and the median gap of a grid is within this of it.
+_FINEST, _OF_A_GRID = 0.05, 1.5
+# So many values of a grid come more than once.
+_REPEATED = 3
+# Multiples of the golden ratio fall evenly, wherever they begin.
+_GOLDEN = (np.sqrt(5) - 1) / 2
+
+
+def off_grids(samples: TwoSamples) -> TwoSamples:
+    r"""Return rows whose rounded values are spread over what they were rounded from.
+
+    A column that is rounded in one sample alone, or to another unit, has no value in
+    common with the other sample, though each lies among its values: ages in years
+    beside ages with decimals. Trees and neighbourhoods would call that another place.
+    In the columns of `recorded_apart` the c different rows of a sample that have its
+    value :math:`v_k` are put at
+
+    .. math:: l_k + (h_k - l_k) u_i, \quad u_i = (i\, \varphi \bmod 1), \quad
+        l_k = \frac{v_{k-1} + v_k}{2}, \; h_k = \frac{v_k + v_{k+1}}{2}
+
+    for i = 1..c in canonical order, :math:`\varphi` the golden ratio; no gap counts for
+    more than the median gap, beyond its ends a sample reaches no farther than the
+    other, and a value that one row has stays as it is. Equal rows stay equal.
+
+    Parameters
+    ----------
+    samples : TwoSamples
+        In canonical order.
+    """
+    apart = recorded_apart(samples)
+    if not apart.any():
+        return samples
+    rows = samples.source.copy(), samples.target.copy()
+    others = samples.target, samples.source
+    for one, other in zip(rows, others, strict=True):
+        number = content(one)
+        first = np.unique(number, return_index=True)[1]
+        for j in np.flatnonzero(apart):
+            ends = float(other[:, j].min()), float(other[:, j].max())
+            one[:, j] = _spread(one[first, j], *ends)[number]
+    return samples.with_rows(*rows)
+
+
+def recorded_apart(samples: TwoSamples) -> NDArray[np.bool_]:
+    r"""Return which columns the two samples record to different digits.
+
+    Those of nine different values or more of which at least half of the rows of one
+    sample have a value that no row of the other has, while the finest gap between
+    neighbouring values (their 5 % quantile) is twice as wide in one sample as in the
+    other, and that sample is on a grid: three of its values repeat, and its median gap
+    is at most 1.5 times its finest. The median of either lies within the other's range.
+    Of sparse matrices none.
+
+    Parameters
+    ----------
+    samples : TwoSamples
+
+    Examples
+    --------
+    >>> years = np.repeat(np.arange(20.0, 60.0), 5)
+    >>> exact = 20 + 0.2 * np.arange(200) + 0.07
+    >>> even, odd = 2.0 * (years // 2), 2.0 * (years // 2) + 1
+    >>> two = TwoSamples.of(np.c_[years, even], np.c_[exact, odd])
+    >>> recorded_apart(two)
+    array([ True, False])
+    """
+    result = np.zeros(samples.source.shape[1], dtype=bool)
+    if sparse.issparse(samples.source) or sparse.issparse(samples.target):
+        return result
+    shares = samples.source_share, samples.target_share
+    if min(one.size for one in shares) < 2:
+        return result
+    for j in range(result.size):
+        result[j] = _is_apart(samples.source[:, j], samples.target[:, j], *shares)
+    return result
+
+
+def _is_apart(x: Array, t: Array, share: Array, target_share: Array) -> bool:
+    """Return whether values of a column, one on a grid, have no place in common."""
+    (values, counts), (values_target, counts_target) = (
+        np.unique(one, return_counts=True) for one in (x, t)
+    )
+    repeats = [
+        np.count_nonzero(one > 1) >= _REPEATED for one in (counts, counts_target)
+    ]
+    if not any(repeats) or min(values.size, values_target.size) < 2:
+        return False
+    gaps = [
+        np.quantile(np.diff(one), [_FINEST, 0.5]) for one in (values, values_target)
+    ]
+    wide = 0 if gaps[0][0] > gaps[1][0] else 1
+    fine, middle = gaps[wide]
+    is_coarser = fine >= _WIDER * gaps[1 - wide][0] * (1 - 1e-9)
+    if not (repeats[wide] and middle <= _OF_A_GRID * fine and is_coarser):
+        return False
+    both = np.intersect1d(values, values_target, assume_unique=True)
+    if values.size + values_target.size - both.size < _MANY_VALUES:
+        return False
+    own = share[~np.isin(x, both)].sum(), target_share[~np.isin(t, both)].sum()
+    if max(own) < _OWN_VALUES - 1e-9:
+        return False
+    median = weighted_quantile(x, share, 0.5)
+    median_target = weighted_quantile(t, target_share, 0.5)
+    return bool(t.min() <= median <= t.max() and x.min() <= median_target <= x.max())
+
+
+def _spread(column: Array, low_end: float, high_end: float) -> Array:
+    """Return values that repeat spread over the places nearer to them than others."""
+    values, place, counts = np.unique(column, return_inverse=True, return_counts=True)
+    gaps = np.diff(values)
+    gaps = np.minimum(gaps, np.median(gaps))
+    low = values - np.concatenate([gaps[:1], gaps]) / 2
+    high = values + np.concatenate([gaps, gaps[-1:]]) / 2
+    low[0] = min(max(low[0], low_end), values[0])
+    high[-1] = max(min(high[-1], high_end), values[-1])
+    order = np.argsort(place, kind="stable")
+    turn: Indices = np.empty(place.size, dtype=np.intp)
+    turn[order] = np.arange(place.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    part = (turn + 1) * _GOLDEN % 1.0
+    spread: Array = low[place] + (high - low)[place] * part
+    return np.where(counts[place] > 1, spread, column)

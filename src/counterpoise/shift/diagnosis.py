@@ -31,11 +31,12 @@ from counterpoise.shift.columns import (
     CorrelationShift,
     FeatureShift,
     correlation_shifts,
+    off_grids,
+    recorded_apart,
     select_columns,
     sparse_shifts,
     table_shifts,
 )
-from counterpoise.shift.detectability import Detectable, detectable_of
 from counterpoise.shift.diagnosis_text import (
     diagnosis_explanation,
     diagnosis_findings,
@@ -48,29 +49,17 @@ from counterpoise.shift.discrepancy_distance import (
     MomentPair,
     pose_discrepancy,
 )
-from counterpoise.shift.kernel_two_sample import measure_mmd
-from counterpoise.shift.permutation_tests import (
-    MOMENTS,
-    Dependence,
-    ShiftTest,
-    columns_by_units,
-    dependence_of,
-    kernel_means_by_units,
-    moments_by_units,
-    rows_to_rank,
-    shift_tests,
-    verdict_by,
-)
-from counterpoise.shift.rounding_and_spelling import (
-    Spelling,
-    off_grids,
-    recorded_apart,
-    spelled_otherwise,
+from counterpoise.shift.domain_classifier import ROWS_OF_DOMAIN_SCORE
+from counterpoise.shift.kernel_two_sample import (
+    measure_mmd,
+    moment_test,
 )
 from counterpoise.shift.separation import (
     Separation,
+    Spelling,
     UncoveredRows,
     separating_columns,
+    spelled_otherwise,
     uncovered_rows_of,
 )
 from counterpoise.shift.support import (
@@ -80,7 +69,19 @@ from counterpoise.shift.support import (
     Overlap,
     overlap_between,
 )
-from counterpoise.shift.two_sample_tests import moment_test
+from counterpoise.shift.verdict_tests import (
+    MOMENTS,
+    Dependence,
+    Detectable,
+    ShiftTest,
+    columns_by_units,
+    dependence_of,
+    detectable_of,
+    kernel_means_by_units,
+    moments_by_units,
+    shift_tests,
+    verdict_by,
+)
 
 # -----------------------------------------------------------------------------
 # How much of what a linear model sees of a shift weights of the source can remove.
@@ -188,11 +189,11 @@ def reweighting_of(samples: TwoSamples, names: Sequence[str]) -> Reweighting | N
     if n_columns <= COLUMNS_WEIGHED and first.value > 0.0:
         posed = pose_discrepancy(samples, hypotheses)
         solver = best_solver(posed.problem)
-        found = solve(
+        result = solve(
             posed.problem, solver, tol=REWEIGHTING_TOL, max_iter=REWEIGHTING_STEPS
         )
-        last = spectrum(posed.ratio(posed.problem.inside(found.x)))
-        after, bound = last.value, found.certificate.bound
+        last = spectrum(posed.ratio(posed.problem.inside(result.x)))
+        after, bound = last.value, result.certificate.bound
     return Reweighting(
         before=first.value,
         after=after,
@@ -243,7 +244,7 @@ def _by_size(values: Array) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class RowsLookedAt:
+class RowSample:
     """At most so many rows of each sample, among those that were scored.
 
     They stand in their canonical order, and are the same whatever order they came in.
@@ -255,10 +256,13 @@ class RowsLookedAt:
 
     def __call__(self, most: int) -> TwoSamples:
         """Return these rows."""
-        some, aims = self.places(most)
+        some, target_rows = self.places(most)
         w, v = self.samples.source_weight, self.samples.target_weight
         return TwoSamples.of(
-            self.samples.source[some], self.samples.target[aims], w[some], v[aims]
+            self.samples.source[some],
+            self.samples.target[target_rows],
+            w[some],
+            v[target_rows],
         ).ordered()
 
     def places(self, most: int) -> tuple[Indices, Indices]:
@@ -322,10 +326,10 @@ class Diagnosis:
     digits : tuple of str
         Columns that the samples record to different digits, or in different units of
         rounding. Classifiers and neighbourhoods compare them as if they did not
-        (`samples.coverage.digits`).
+        (`off_grids`).
     spellings : tuple of Spelling
         Categories of the target that the source has in another spelling ("Yes" for
-        "yes"), the commonest first (`samples.coverage.spelling`).
+        "yes"), the commonest first (`spelled_otherwise`).
     separation : Separation or None
         Where there is no overlap: the columns that make the samples disjoint, how, and
         what is covered without them. None where it is not columns.
@@ -448,6 +452,8 @@ def _plain(value: object) -> object:
 # Rows of each sample between which the maximum mean discrepancy is measured, and by
 # which weights of least discrepancy are looked for.
 MMD_ROWS, WEIGHED_ROWS = 2_000, 1_000
+# Numbers whose ranks are compared: with many columns there are fewer rows.
+RANKED_ENTRIES, FEWEST_RANKED_ROWS = 150_000, 500
 
 
 def diagnose(
@@ -475,9 +481,9 @@ def diagnose(
 
     Parameters
     ----------
-    X : array-like, pandas or polars frame, sparse matrix, Table or `engine.Blocks`
+    X : array-like, pandas or polars frame, sparse matrix, Table or `Blocks`
         The source rows, of shape (n, d). Of tables in blocks 10,000 rows each are
-        looked at (`diagnosis.column_sums` counts every row).
+        looked at (`column_sums` counts every row).
     X_target : the same of shape (m, d), or a tuple of such
         The target rows.
     sample_weight, target_weight : array of shape (n,), (m,)
@@ -584,30 +590,32 @@ def diagnose_samples(
         unseen = {labels[k]: share for k, share in encoder.unseen_.items()}
     covered = overlap_between(numbers, as_seed(random))
     seed = as_seed(random)
-    looked_at = RowsLookedAt(numbers, covered, seed)
-    by_rows, rows = numbers.units is None, looked_at(MMD_ROWS)
+    row_sample = RowSample(numbers, covered, seed)
+    by_rows, rows = numbers.units is None, row_sample(MMD_ROWS)
     # The features say what varies in one sample alone.
     with held_back(UserWarning, message="hardly varies"):
         distance = measure_mmd(
             rows, None, n_permutations if by_rows else 0, random, standardize=True
         )
-    weighed = reweighting_of(looked_at(WEIGHED_ROWS), names)
+    weighed = reweighting_of(row_sample(WEIGHED_ROWS), names)
     kept = [j for j, name in enumerate(column_names) if name not in dropped]
     source, target = select_columns(source, kept), select_columns(target, kept)
     features = table_shifts(source, target, w / w.sum(), v / v.sum())
-    ranked = off_grids(looked_at(rows_to_rank(numbers.source.shape[1])).ordered())
+    n_ranked = max(RANKED_ENTRIES // numbers.source.shape[1], FEWEST_RANKED_ROWS)
+    ranked = off_grids(row_sample(n_ranked))
     if by_rows:
         moments = moment_test(ranked)
     else:
-        found = divided(numbers, covered.rows, covered.rows_target, seed)
-        moments = moments_by_units(numbers, found)
-        features = columns_by_units(features, source, target, found)
+        result = divided(numbers, covered.rows, covered.rows_target, seed)
+        moments = moments_by_units(numbers, result)
+        features = columns_by_units(features, source, target, result)
         if n_permutations:
-            few = divided(numbers, *looked_at.places(MMD_ROWS), seed, n_permutations)
+            few = divided(numbers, *row_sample.places(MMD_ROWS), seed, n_permutations)
             p_value = kernel_means_by_units(numbers, rows, few, distance.gamma)
             distance = replace(distance, p_value=p_value)
     tests = shift_tests(covered, features, names, distance.p_value, moments=moments)
     verdict = verdict_by(tests, covered, w, v)
+    rounded = recorded_apart(row_sample(ROWS_OF_DOMAIN_SCORE))
     diagnosis = Diagnosis(
         **_of_overlap(covered),
         verdict=verdict,
@@ -627,7 +635,7 @@ def diagnose_samples(
         detectable=detectable_of(source, w, v) if by_rows else None,
         dependence=dependence_of(numbers),
         dependence_hint=asked_of(samples, names) if by_rows else None,
-        digits=_digits(numbers, covered, names),
+        digits=tuple(dict.fromkeys(names[j] for j in np.flatnonzero(rounded))),
         correlations=_pairs(verdict, tests, ranked, names, by_rows),
         spellings=spelled_otherwise(source, target, v / v.sum()),
         separation=(
@@ -651,21 +659,6 @@ def _as_numbers(samples: SamplesAsRead) -> tuple[SamplesAsRead, TableEncoder | N
     rows = encoded_rows(encoder, source), encoded_rows(encoder, target)
     numbers = SamplesAsRead.of_matrices(*rows, w, v)
     return replace(numbers, units=samples.units), encoder
-
-
-def _digits(
-    numbers: SamplesAsRead, covered: Overlap, names: Sequence[str]
-) -> tuple[str, ...]:
-    """Return the columns that are recorded to different digits, of the rows scored."""
-    rows, aims = covered.rows, covered.rows_target
-    looked_at = TwoSamples.of(
-        numbers.source[rows],
-        numbers.target[aims],
-        numbers.source_weight[rows],
-        numbers.target_weight[aims],
-    )
-    apart = recorded_apart(looked_at)
-    return tuple(dict.fromkeys(names[int(j)] for j in np.flatnonzero(apart)))
 
 
 def _pairs(
@@ -705,7 +698,7 @@ def _diagnose_sparse(
             replace(one, p_value=None, adjusted_p_value=None) for one in features
         )
     tests = shift_tests(covered, features, names)
-    found = Diagnosis(
+    result = Diagnosis(
         **_of_overlap(covered),
         verdict=verdict_by(tests, covered, w, v),
         uncovered_rows=UncoveredRows(
@@ -724,7 +717,7 @@ def _diagnose_sparse(
         tests=tests,
         dependence=dependence_of(samples),
     )
-    return found.explained()
+    return result.explained()
 
 
 def _of_overlap(covered: Overlap) -> dict[str, Any]:

@@ -12,10 +12,14 @@ from counterpoise.messages import HINT, INFO, PROBLEM, WARNING, Finding
 from counterpoise.messages.finding import NAMES_LISTED
 from counterpoise.messages.numbers import p_value_text, percentage, printable
 from counterpoise.shift.columns import CorrelationShift, FeatureShift
-from counterpoise.shift.domain_classifier import TEST_LEVEL
-from counterpoise.shift.permutation_tests import ShiftTest
-from counterpoise.shift.rounding_and_spelling import Spelling
-from counterpoise.shift.separation import UncoveredColumn, UncoveredRows
+from counterpoise.shift.kernel_two_sample import (
+    TEST_LEVEL,
+)
+from counterpoise.shift.separation import (
+    Spelling,
+    UncoveredColumn,
+    UncoveredRows,
+)
 from counterpoise.shift.support import (
     COVERED,
     NO_OVERLAP,
@@ -25,6 +29,9 @@ from counterpoise.shift.support import (
     SMALL_SHIFT,
     TOO_FEW,
     rows_that_tell,
+)
+from counterpoise.shift.verdict_tests import (
+    ShiftTest,
 )
 
 if TYPE_CHECKING:

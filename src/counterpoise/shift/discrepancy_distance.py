@@ -105,8 +105,8 @@ def check_hypotheses(
     kernel: str, gamma: float | str, degree: int, coef0: float
 ) -> None:
     """Refuse a kernel that is none, or numbers that make it indefinite."""
-    given = SimpleNamespace(kernel=kernel, gamma=gamma, degree=degree, coef0=coef0)
-    check_parameters(given, HYPOTHESES_RULES)
+    parameters = SimpleNamespace(kernel=kernel, gamma=gamma, degree=degree, coef0=coef0)
+    check_parameters(parameters, HYPOTHESES_RULES)
     refuse_indefinite(kernel, coef0)
 
 
@@ -181,8 +181,8 @@ class PosedDiscrepancy:
     def flattened(self, z: Array, exponent: float) -> Array:
         """Return the weights of the problem whose ratios are those of z to a power."""
         mass = np.bincount(self.rows, weights=z, minlength=self.group_share.size)
-        found: Array = self.start * ((mass / self.group_share) ** exponent)[self.rows]
-        return found / found.sum()
+        result: Array = self.start * ((mass / self.group_share) ** exponent)[self.rows]
+        return result / result.sum()
 
 
 def pose_discrepancy(
@@ -225,9 +225,17 @@ def pose_discrepancy(
     if cap is None and spread == 0.0:
         rows = np.arange(first.size)
     else:
-        rows = groups[np.repeat(np.arange(n), _counts(samples))]
-    aims, first_aim = _equal_neighbours(target)
-    aim_share: Array = np.bincount(aims, samples.target_share).astype(float)
+        copies = _copies(samples)
+        if copies is None:
+            counts = samples.source_share * samples.source_mass
+            raise InvalidInputError(
+                "cap and spread need source rows that count the same, or small whole "
+                f"numbers of times: sample_weight goes from {counts.min():g} to "
+                f"{counts.max():g}"
+            )
+        rows = groups[np.repeat(np.arange(n), copies)]
+    target_rows, first_aim = _equal_neighbours(target)
+    aim_share: Array = np.bincount(target_rows, samples.target_share).astype(float)
     bound = None if cap is None else cap / rows.size
     chosen = source[first[rows]], target[first_aim]
     problem: Discrepancy | KernelDiscrepancy
@@ -240,10 +248,11 @@ def pose_discrepancy(
             x, t = (np.column_stack([rows, np.ones(len(rows))]) for rows in (x, t))
         problem = Discrepancy.of(x, t, aim_share, bound, spread)
     else:
-        if gram is not None:
+        if gram is None:
+            kernel = kernel_matrix(hypotheses, stack_rows(*chosen))
+        else:
             places = np.concatenate([first[rows], n + first_aim])
-            gram = gram[np.ix_(places, places)]
-        kernel = kernel_matrix(hypotheses, stack_rows(*chosen), gram)
+            kernel = StoredMatrix(gram[np.ix_(places, places)])
         problem = KernelDiscrepancy(kernel, aim_share, bound, spread)
     posed = PosedDiscrepancy(problem, groups, rows, share)
     start = posed.start
@@ -268,28 +277,17 @@ def _equal_neighbours(rows: Matrix) -> tuple[Indices, Indices]:
 
 def may_be_spread(samples: TwoSamples) -> bool:
     """Return whether rows count the same, or small whole numbers of times."""
-    counts = samples.source_share * samples.source_mass
-    if np.ptp(counts) <= 1e-9 * counts.max():
-        return True
-    whole = np.rint(counts)
-    return bool(
-        np.abs(counts - whole).max() <= 1e-9 * counts.max()
-        and whole.sum() <= MOST_COPIES * counts.size
-    )
+    return _copies(samples) is not None
 
 
-def _counts(samples: TwoSamples) -> Indices:
-    """Return how often each source row is to be written out."""
+def _copies(samples: TwoSamples) -> Indices | None:
+    """Return how often each source row is to be written out, None if too often."""
     counts = samples.source_share * samples.source_mass
     if np.ptp(counts) <= 1e-9 * counts.max():
         return np.ones(counts.size, dtype=np.intp)
-    if not may_be_spread(samples):
-        raise InvalidInputError(
-            "cap and spread need source rows that count the same, or small whole "
-            f"numbers of times: sample_weight goes from {counts.min():g} to "
-            f"{counts.max():g}"
-        )
-    return np.rint(counts).astype(np.intp)
+    copies = np.rint(counts).astype(np.intp)
+    is_whole = np.abs(counts - copies).max() <= 1e-9 * counts.max()
+    return copies if is_whole and copies.sum() <= MOST_COPIES * counts.size else None
 
 
 # -----------------------------------------------------------------------------
@@ -516,10 +514,10 @@ class MomentPair:
         total = max(float(squares.sum()), float(np.finfo(float).tiny))
         by_name = self.hypotheses.kind == "linear"
         names: Sequence[str | int] = self.names if by_name else range(squares.size)
-        found: dict[str | int, float] = {}
+        result: dict[str | int, float] = {}
         for name, square in zip(names, squares.tolist(), strict=True):
-            found[name] = found.get(name, 0.0) + square / total
-        return tuple(sorted(found.items(), key=lambda item: -item[1]))
+            result[name] = result.get(name, 0.0) + square / total
+        return tuple(sorted(result.items(), key=lambda item: -item[1]))
 
 
 # -----------------------------------------------------------------------------
@@ -676,9 +674,9 @@ def discrepancy_spectrum(
         standardize,
     )
     shares = _signed_shares(mass, n)
-    found = pair.spectrum(shares)
+    result = pair.spectrum(shares)
     if n_permutations == 0:
-        return found
+        return result
     # Rows that count, in an order that does not depend on theirs.
     counted = _canonical_places(pair, mass, n)
     n_counted = int(np.count_nonzero(mass[:n]))
@@ -690,13 +688,13 @@ def discrepancy_spectrum(
         random_state = seed_of_rows([rows[:n_counted], rows[n_counted:]])
     rng = np.random.default_rng(as_seed(random_state))
     # Rounding must not tell apart what is equal.
-    limit = found.value - 1e-12 * float(np.abs(shares) @ pair.squares)
+    limit = result.value - 1e-12 * float(np.abs(shares) @ pair.squares)
     as_large = 1
     for _ in range(n_permutations):
         divided = np.zeros(mass.size)
         divided[counted] = -divided_shares(mass[counted], n_counted, rng)
         as_large += pair.norm(divided) >= limit
-    return replace(found, p_value=as_large / (1 + n_permutations))
+    return replace(result, p_value=as_large / (1 + n_permutations))
 
 
 def _moment_pair(

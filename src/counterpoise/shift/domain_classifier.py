@@ -42,8 +42,10 @@ from counterpoise.data.two_samples import (
 )
 from counterpoise.errors import InvalidInputError, held_back, refusals_of_estimators
 from counterpoise.linalg.arrays import Array, Indices
-from counterpoise.shift.kernel_two_sample import stack_rows
-from counterpoise.shift.rounding_and_spelling import off_grids
+from counterpoise.shift.columns import (
+    off_grids,
+)
+from counterpoise.shift.kernel_two_sample import TEST_LEVEL, stack_rows
 
 # -----------------------------------------------------------------------------
 # Two Gaussians as a classifier, on columns that are made normal first.
@@ -617,23 +619,6 @@ def fitted_classifier(
         return clone(estimator).fit(X, labels, **dict.fromkeys(names, weights))
 
 
-def out_of_fold_log_odds(
-    estimator: ClassifierMixin,
-    X: Matrix,
-    labels: Array,
-    weights: Array,
-    fold: Indices,
-    n_folds: int,
-) -> Array:
-    """Return the log odds of all rows, each by a classifier fitted without its fold."""
-    scores = np.empty(labels.size)
-    for k in range(n_folds):
-        rest, left = fold != k, fold == k
-        fitted = fitted_classifier(estimator, X[rest], labels[rest], weights[rest])
-        scores[left] = log_odds(fitted, X[left])
-    return scores
-
-
 def log_odds(fitted: ClassifierMixin, X: Matrix) -> Array:
     """Return the log odds of the target that a classifier gives rows."""
     with refusals_of_estimators(), _threads(X):
@@ -792,9 +777,12 @@ class Pool:
 
     def out_of_fold(self, estimator: ClassifierMixin) -> Array:
         """Return the log odds of the rows of `X`, each by a classifier without it."""
-        return out_of_fold_log_odds(
-            estimator, self.X, self.labels, self.weights, self.fold, self.n_folds
-        )
+        scores = np.empty(self.labels.size)
+        for k in range(self.n_folds):
+            rest, left = self.fold != k, self.fold == k
+            sample = self.X[rest], self.labels[rest], self.weights[rest]
+            scores[left] = log_odds(fitted_classifier(estimator, *sample), self.X[left])
+        return scores
 
     def each_row(self, log_odds: Array) -> Array:
         """Return the log odds of the rows as they came; equal rows get their mean."""
@@ -818,8 +806,6 @@ def _whole(weights: Array) -> Array:
 # Rows of each sample that the classifiers see; more would not change the verdict.
 ROWS_OF_DOMAIN_SCORE = 5_000
 AUC_LEVEL = 0.95
-# Each of the tests on which the verdict rests has this part of its level.
-TEST_LEVEL = 0.01
 
 # To which logistic regression goes with more than 500 dense columns.
 TOL_OF_MANY_COLUMNS = 1e-4
@@ -1002,13 +988,10 @@ def domain_auc(
     >>> domain_auc([[0.0], [1.0], [2.0]], [[7.0], [8.0], [9.0]], random_state=0)
     1.0
     """
-    return domain_score(
-        X,
-        X_target,
-        sample_weight=sample_weight,
-        target_weight=target_weight,
-        random_state=random_state,
-    ).auc
+    samples = SamplesAsRead.read(
+        X, X_target, sample_weight, target_weight, form="encoded"
+    )
+    return score_domains(samples, as_seed(samples.seed(random_state))).auc
 
 
 def score_domains(samples: SamplesAsRead, seed: int) -> DomainScore:
@@ -1016,8 +999,8 @@ def score_domains(samples: SamplesAsRead, seed: int) -> DomainScore:
     key = score_domains, seed
     if key not in samples.found:
         samples.found[key] = _scored(samples, seed)
-    found: DomainScore = samples.found[key]
-    return found
+    result: DomainScore = samples.found[key]
+    return result
 
 
 def _scored(samples: SamplesAsRead, seed: int) -> DomainScore:
@@ -1087,13 +1070,13 @@ def _better_model(pool: Pool) -> tuple[str, Array, float]:
     # Trees take no sparse matrix.
     if not is_sparse:
         models["boosted"] = boosted()
-    found = []
+    result = []
     for name, model in models.items():
         log_odds = pool.out_of_fold(model)
         cautious = np.clip(log_odds, -_LONGEST_ODDS, _LONGEST_ODDS)
         loss = log_loss(cautious, pool.labels, pool.weights)
-        found.append((name, log_odds, loss))
-    return min(found, key=lambda candidate: candidate[2])
+        result.append((name, log_odds, loss))
+    return min(result, key=lambda candidate: candidate[2])
 
 
 def _recalibrated(log_odds: Array, label: Array, weight: Array) -> Array:

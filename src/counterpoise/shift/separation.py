@@ -1,9 +1,11 @@
-"""Columns and rows that separate source and target."""
+"""Columns and rows that separate source and target; spellings of categories."""
 
 import shlex
-from collections.abc import Callable, Sequence
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -31,7 +33,6 @@ from counterpoise.shift.columns import (
     ks_distance,
     select_columns,
 )
-from counterpoise.shift.rounding_and_spelling import spelled_in_column
 from counterpoise.shift.support import (
     NO_OVERLAP,
     NO_OVERLAP_ABOVE,
@@ -41,6 +42,106 @@ from counterpoise.shift.support import (
     overlap_between,
     uncovered_by_chance,
 )
+
+# -----------------------------------------------------------------------------
+# Categories of the target that are the source's, spelled otherwise.
+# -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """A category of the target that the source has in another spelling.
+
+    Attributes
+    ----------
+    column : str
+    target, source : str
+        How either spells it.
+    share : float
+        Of the target rows, those that have it.
+    """
+
+    column: str
+    target: str
+    source: str
+    share: float
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain numbers and words."""
+        return asdict(self)
+
+    @classmethod
+    def of_dict(cls, record: Mapping[str, Any]) -> "Spelling":
+        """Return what `to_dict` told."""
+        return cls(**record)
+
+
+def spelled_otherwise(
+    source: Table, target: Table, target_share: Array
+) -> tuple[Spelling, ...]:
+    """Return the categories that are spelled otherwise, the commonest first.
+
+    Those that five target rows have and no source row, while five source rows have one
+    that is `folded` to the same; of several such the commonest. To every model they are
+    different categories.
+
+    Parameters
+    ----------
+    source, target : Table
+        Rows that count.
+    target_share : array of shape (m,)
+        What the target rows count, of sum one.
+    """
+    result: list[Spelling] = []
+    for one, other in zip(source.columns, target.columns, strict=True):
+        if one.kind == other.kind == CATEGORIES:
+            result += spelled_in_column(one, other, target_share)
+    return tuple(sorted(result, key=lambda one: -one.share))
+
+
+def folded(category: str) -> str:
+    """Return a category without what people spell in more than one way.
+
+    That is case, spaces around it or several in it, a final .0, and characters that
+    Unicode has twice.
+
+    Examples
+    --------
+    >>> folded(" Yes "), folded("10.0"), folded("New  York")
+    ('yes', '10', 'new york')
+    """
+    plain = unicodedata.normalize("NFKC", category).casefold()
+    return " ".join(plain.split()).removesuffix(".0")
+
+
+def spelled_in_column(
+    source: TableColumn, target: TableColumn, target_share: Array
+) -> list[Spelling]:
+    """Return those of one column of categories, as `spelled_otherwise`."""
+    rows, rows_target = _rows_of(source), _rows_of(target)
+    share = np.bincount(
+        target.values[~target.missing],
+        target_share[~target.missing],
+        len(target.categories),
+    )
+    known: dict[str, str] = {}
+    for k in np.argsort(-rows, kind="stable"):
+        if rows[k] >= FEWEST_ROWS_TOLD:
+            known.setdefault(folded(source.categories[k]), source.categories[k])
+    there = {c for c, n in zip(source.categories, rows, strict=True) if n}
+    return [
+        Spelling(source.name, category, known[folded(category)], float(part))
+        for category, n, part in zip(target.categories, rows_target, share, strict=True)
+        if n >= FEWEST_ROWS_TOLD and category not in there and folded(category) in known
+    ]
+
+
+def _rows_of(column: TableColumn) -> Array:
+    """Return how many rows have each category."""
+    there = column.values[~column.missing]
+    counts: Array = np.bincount(there, minlength=len(column.categories)).astype(float)
+    return counts
+
 
 # -----------------------------------------------------------------------------
 # How one column sets two samples apart, how much of the target, and in which words.
@@ -106,7 +207,7 @@ def column_apart(
     before, after = float(w[gone].sum()), float(v[gone_target].sum())
     uncovers = after if before <= 1 - UNCOVERED_QUANTILE else 0.0
     missing = Finding("column_missing", INFO, {"after": after, "before": before})
-    found = [(abs(after - before), _MISSING, missing)]
+    result = [(abs(after - before), _MISSING, missing)]
     if gone.all() or gone_target.all():
         pass
     elif source.kind == CATEGORIES:
@@ -116,8 +217,8 @@ def column_apart(
         shares_target = np.bincount(place[known], v[known], k)
         distance = np.abs((1.0 - after) * shares - shares_target).sum() + new
         uncovers = max(uncovers, new)
-        found.append((new, *_new_categories(source, target, v, new)))
-        found.append((float(distance) / 2, _SHARES, Finding("column_shares")))
+        result.append((new, *_new_categories(source, target, v, new)))
+        result.append((float(distance) / 2, _SHARES, Finding("column_shares")))
     else:
         x, t = source.values[~gone], target.values[~gone_target]
         p, q = w[~gone] / w[~gone].sum(), v[~gone_target] / v[~gone_target].sum()
@@ -128,9 +229,9 @@ def column_apart(
             beyond = max(float(q[t < low].sum()), float(q[t > high].sum()))
             uncovers = max(uncovers, (1.0 - after) * beyond)
             how, difference = _values(source.kind, x, t, p, q)
-        found.append((distance, how, difference))
+        result.append((distance, how, difference))
     # Rounding must not decide: the first of equals.
-    apart, how, difference = max(found, key=lambda one: round(one[0], 12))
+    apart, how, difference = max(result, key=lambda one: round(one[0], 12))
     return SeparatingColumn(source.name, how, min(apart, 1.0), difference), uncovers
 
 
@@ -328,26 +429,28 @@ def separating_columns(samples: SamplesAsRead, seed: int) -> Separation | None:
     every = len(used) == len(tables[0].columns)
     tables = select_columns(tables[0], used), select_columns(tables[1], used)
     w, v = samples.source_weight, samples.target_weight
-    rows, aims = (
+    rows, target_rows = (
         _draw_rows(weight, samples, k, seed + k) for k, weight in enumerate((w, v))
     )
-    source, target = tables[0].take(rows), tables[1].take(aims)
+    source, target = tables[0].take(rows), tables[1].take(target_rows)
     pairs = zip(source.columns, target.columns, strict=True)
-    apart = [column_apart(*pair, w[rows], v[aims]) for pair in pairs]
-    found, uncovers = zip(*apart, strict=True)
-    order = sorted(range(len(found)), key=lambda j: -found[j].apart)
-    order = [j for j in order if found[j].apart > NO_OVERLAP_ABOVE]
+    apart = [column_apart(*pair, w[rows], v[target_rows]) for pair in pairs]
+    result, uncovers = zip(*apart, strict=True)
+    order = sorted(range(len(result)), key=lambda j: -result[j].apart)
+    order = [j for j in order if result[j].apart > NO_OVERLAP_ABOVE]
 
     # Who asks has mostly looked at all columns of all rows already.
     is_all = (
-        every and (rows.size, aims.size) == (w.size, v.size) and samples.units is None
+        every
+        and (rows.size, target_rows.size) == (w.size, v.size)
+        and samples.units is None
     )
 
     @cache
     def without(left_out: frozenset[int]) -> tuple[str, float]:
-        kept = [j for j in range(len(found)) if j not in left_out]
+        kept = [j for j in range(len(result)) if j not in left_out]
         pair = select_columns(source, kept), select_columns(target, kept)
-        part = SamplesAsRead(w[rows], v[aims], tables=pair)
+        part = SamplesAsRead(w[rows], v[target_rows], tables=pair)
         try:
             seen = overlap_between(part if left_out or not is_all else samples, seed)
         except InvalidInputError:
@@ -357,19 +460,19 @@ def separating_columns(samples: SamplesAsRead, seed: int) -> Separation | None:
 
     if not order or without(frozenset())[0] != NO_OVERLAP:
         return None
-    if len(order) == len(found):
+    if len(order) == len(result):
         # Something must stay.
         order.pop()
     verdict, covered = without(frozenset(order))
     least = covered - UNCOVERED_ABOVE
     if least <= 0:
-        return Separation((found[order[0]],), verdict, covered)
+        return Separation((result[order[0]],), verdict, covered)
     smallest_first = [j for j in order[::-1] if 1.0 - uncovers[j] >= least]
     needed = _needed(
         order, smallest_first, lambda left_out: without(left_out)[1] >= least
     )
     verdict, covered = without(frozenset(needed))
-    return Separation(tuple(found[j] for j in needed), verdict, covered)
+    return Separation(tuple(result[j] for j in needed), verdict, covered)
 
 
 def _needed(
@@ -406,10 +509,10 @@ def _needed(
 
 def with_columns(error: NoOverlapError, samples: SamplesAsRead) -> NoOverlapError:
     """Return a refusal that names the columns that make the samples disjoint."""
-    found = separating_columns(samples, 0)
-    if found is None:
+    result = separating_columns(samples, 0)
+    if result is None:
         return error
-    return NoOverlapError(error.share, error.measure, error.auc, str(found))
+    return NoOverlapError(error.share, error.measure, error.auc, str(result))
 
 
 def _tables(samples: SamplesAsRead) -> tuple[Table, Table] | None:
@@ -569,10 +672,10 @@ def uncovered_rows_of(
     pair = select_columns(scored, places), select_columns(target.take(inside), places)
     shares = share, v[inside] / v[inside].sum()
     shifts = column_shifts(*pair, *shares, tested=False)
-    told = " and ".join(" with ".join(f"'{name}'" for name in one) for one in few[:3])
-    told = f"in {told}" if told else "in all columns together"
+    where = " and ".join(" with ".join(f"'{name}'" for name in one) for one in few[:3])
+    where = f"in {where}" if where else "in all columns together"
     note = (
-        f"{inside.size:,} of them lie in holes among the source rows, {told}: the "
+        f"{inside.size:,} of them lie in holes among the source rows, {where}: the "
         "source has rows around them, and none near."
     )
     already = {column.name for column in described.columns}

@@ -12,15 +12,18 @@ from scipy.stats import binom, norm
 from sklearn.neighbors import NearestNeighbors
 
 from counterpoise.data.columns import weighted_quantile
-from counterpoise.data.groups import Divisions, by_chance, divided
+from counterpoise.data.groups import by_chance, divided
 from counterpoise.data.parameters import as_seed
 from counterpoise.data.samples import RowUnits, SamplesAsRead
 from counterpoise.data.two_samples import TwoSamples, effective_sample_size
 from counterpoise.linalg.arrays import Array, Indices
-from counterpoise.shift.domain_classifier import TEST_LEVEL, DomainScore, score_domains
-from counterpoise.shift.rounding_and_spelling import off_grids
-from counterpoise.shift.two_sample_tests import (
+from counterpoise.shift.columns import (
+    off_grids,
+)
+from counterpoise.shift.domain_classifier import DomainScore, score_domains
+from counterpoise.shift.kernel_two_sample import (
     MOST_COLUMNS,
+    TEST_LEVEL,
     CutColumn,
     blocks_of,
     cell_tests,
@@ -125,12 +128,12 @@ class EmptyBalls:
 
     def hold(self, X: Array, wider: float = 1.0) -> NDArray[np.bool_]:
         """Return which rows of a matrix lie in a ball, made wider by a factor."""
-        found = np.zeros(X.shape[0], dtype=bool)
+        result = np.zeros(X.shape[0], dtype=bool)
         if X.shape[0] and self.reach.size:
             reach = wider * self.reach
             near = self._tree(X).query_ball_point(self.centers, reach)
-            found[np.concatenate(near).astype(np.intp)] = True
-        return found
+            result[np.concatenate(near).astype(np.intp)] = True
+        return result
 
     def without(self, X: Array) -> "EmptyBalls":
         """Return the balls in which no row of a matrix lies."""
@@ -173,10 +176,10 @@ class Holes:
 
     def hold(self, X: Array, wider: float = 1.0) -> NDArray[np.bool_]:
         """Return which rows of a matrix lie in a hole, made wider by a factor."""
-        found = np.zeros(X.shape[0], dtype=bool)
+        result = np.zeros(X.shape[0], dtype=bool)
         for one in self.balls:
-            found |= one.hold(X, wider)
-        return found
+            result |= one.hold(X, wider)
+        return result
 
 
 def find_holes(samples: TwoSamples, seed: int) -> Holes:
@@ -254,14 +257,14 @@ def find_holes(samples: TwoSamples, seed: int) -> Holes:
     if p_value <= TEST_LEVEL:
         # In two columns the pair is all of them.
         emptier = dict.fromkeys(one for p, one in sorted(suspects) if p <= TEST_LEVEL)
-        found = np.zeros(shares[1].size, dtype=bool)
+        result = np.zeros(shares[1].size, dtype=bool)
         for chosen in list(emptier)[:_SETS]:
             ball = _empty_balls(
-                [blocks[k] for k in chosen], *shares, found, min(len(emptier), _SETS)
+                [blocks[k] for k in chosen], *shares, result, min(len(emptier), _SETS)
             )
             if ball.reach.size:
                 balls.append(ball)
-                found = found | ball.hold(samples.target)
+                result = result | ball.hold(samples.target)
     return Holes(
         min(1.0, p_value),
         tuple(int(j) for k in most for j in blocks[k].columns),
@@ -309,8 +312,8 @@ def is_hole(
     by_all = inside * np.log(part)
     # Around a cell of categories there is nothing.
     chance = np.where(source_around > 0, np.maximum(by_rows_around, by_all), by_all)
-    found: NDArray[np.bool_] = chance <= np.log(_BY_CHANCE / n_places)
-    return found
+    result: NDArray[np.bool_] = chance <= np.log(_BY_CHANCE / n_places)
+    return result
 
 
 def _among_all(blocks: list[CutColumn], samples: TwoSamples, seed: int) -> float | None:
@@ -321,12 +324,12 @@ def _among_all(blocks: list[CutColumn], samples: TwoSamples, seed: int) -> float
     if uneven or not 1 < len(blocks) <= MOST_COLUMNS:
         return None
     rng = np.random.default_rng(seed)
-    rows, aims = (
+    rows, target_rows = (
         np.sort(rng.permutation(size)[:_ROWS]) if size > _ROWS else np.arange(size)
         for size in (n, m)
     )
     # Ties among neighbours must not go by the sample: the rows are shuffled first.
-    shuffled = rng.permutation(np.concatenate([rows, n + aims]))
+    shuffled = rng.permutation(np.concatenate([rows, n + target_rows]))
     place = _places(blocks, [one.place for one in blocks])[shuffled]
     N = place.shape[0]
     if N <= _NEIGHBOURS + 1:
@@ -339,7 +342,7 @@ def _among_all(blocks: list[CutColumn], samples: TwoSamples, seed: int) -> float
     is_target = np.zeros((N, _DIVISIONS + 1), dtype=np.float32)
     is_target[:, 0] = shuffled >= n
     for k in range(1, _DIVISIONS + 1):
-        is_target[rng.permutation(N)[: aims.size], k] = 1.0
+        is_target[rng.permutation(N)[: target_rows.size], k] = 1.0
     empty = (graph @ is_target > _NEIGHBOURS + 0.5).sum(axis=0)
     as_many = int(np.count_nonzero(empty >= empty[0])) if empty[0] else _DIVISIONS + 1
     return as_many / (_DIVISIONS + 1)
@@ -349,7 +352,7 @@ def _empty_balls(
     blocks: list[CutColumn],
     share: Array,
     target_share: Array,
-    found: NDArray[np.bool_],
+    in_ball: NDArray[np.bool_],
     n_sets: int,
 ) -> EmptyBalls:
     """Return balls of enough target rows and no source row, around rows not found."""
@@ -364,7 +367,7 @@ def _empty_balls(
     inside = _rows_within(trees[0], target, reach)
     nobody = np.zeros(target.shape[0])
     # A ball of no width holds source rows as well.
-    enough = is_hole(inside, nobody, nobody, part, n_places) & (reach > 0) & ~found
+    enough = is_hole(inside, nobody, nobody, part, n_places) & (reach > 0) & ~in_ball
     at, reach, inside = target[enough], reach[enough], inside[enough]
     around = _rows_within(trees[0], at, 2 * reach) - inside
     source_around = _rows_within(trees[1], at, 2 * reach)
@@ -402,15 +405,15 @@ def _reached_from(
     tree, open_balls = cKDTree(at), np.flatnonzero(chosen)
     while open_balls.size:
         near = tree.query_ball_point(at[open_balls], _TO_THE_NEXT * reach[open_balls])
-        found = np.unique(np.concatenate(near)).astype(np.intp)
-        open_balls = found[~reached[found]]
-        reached[found] = True
+        result = np.unique(np.concatenate(near)).astype(np.intp)
+        open_balls = result[~reached[result]]
+        reached[result] = True
     return reached
 
 
 def _rows_within(tree: cKDTree, at: Array, radius: Array) -> Array:
-    found: Array = tree.query_ball_point(at, radius, return_length=True)
-    return found
+    result: Array = tree.query_ball_point(at, radius, return_length=True)
+    return result
 
 
 def _places(blocks: list[CutColumn], places: list[Array]) -> Array:
@@ -418,14 +421,14 @@ def _places(blocks: list[CutColumn], places: list[Array]) -> Array:
 
     In one column or two, levels are too far apart for a ball to hold several.
     """
-    found = []
+    result = []
     for one, place in zip(blocks, places, strict=True):
         if one.is_number or len(blocks) <= 2:
-            found.append((1.0 if one.is_number else 4 * _APART) * place[:, None])
+            result.append((1.0 if one.is_number else 4 * _APART) * place[:, None])
         else:
             hot = place[:, None] == np.arange(one.n_levels)
-            found.append(_APART_AMONG_ALL * hot)
-    return np.hstack(found)
+            result.append(_APART_AMONG_ALL * hot)
+    return np.hstack(result)
 
 
 # -----------------------------------------------------------------------------
@@ -439,7 +442,7 @@ PAIRED, ALONE_CUT, PAIR_CUT = 20, 8, 4
 
 
 def cells_by_units(
-    samples: SamplesAsRead, rows: Indices, aims: Indices, seed: int
+    samples: SamplesAsRead, rows: Indices, target_rows: Indices, seed: int
 ) -> Holes:
     r"""Return how unlike samples with units fill the cells of columns and pairs.
 
@@ -456,16 +459,16 @@ def cells_by_units(
     ----------
     samples : SamplesAsRead
         With units. Of sparse matrices nothing is told.
-    rows, aims : array of int
+    rows, target_rows : array of int
         Rows of source and target that are looked at.
     seed : int
         Of the divisions.
     """
     if samples.is_sparse:
         return Holes(1.0)
-    found = divided(samples, rows, aims, seed)
+    result = divided(samples, rows, target_rows, seed)
     blocks = blocks_of(
-        np.vstack([samples.source[found.rows], samples.target[found.aims]])
+        np.vstack([samples.source[result.rows], samples.target[result.aims]])
     )
     if not blocks:
         return Holes(1.0)
@@ -475,20 +478,16 @@ def cells_by_units(
     for a, b in combinations(range(len(few)), 2):
         sets.append((a, b))
         columns.append(few[a] * (int(few[b].max()) + 1) + few[b])
-    statistics = [_unlike(found.divisions, cells) for cells in columns]
+    statistics, mass = [], result.divisions.mass / result.divisions.mass.sum()
+    for cells in columns:
+        names, cells = np.unique(cells, return_inverse=True)
+        apart = result.divisions.shares_apart(cells, names.size)
+        whole = np.bincount(cells, mass, names.size)
+        statistics.append(np.cbrt((apart**2 / whole).sum(axis=1)))
     chance = by_chance(np.column_stack(statistics)).corrected
     least = int(np.argmin(chance))
     most = tuple(int(j) for k in sets[least] for j in blocks[k].columns)
     return Holes(float(chance[least]), most)
-
-
-def _unlike(divisions: Divisions, cells: Indices) -> Array:
-    """Return T of every division, the cube root of the sum over the cells."""
-    names, cells = np.unique(cells, return_inverse=True)
-    apart = divisions.shares_apart(cells, names.size)
-    whole = np.bincount(cells, divisions.mass, names.size) / divisions.mass.sum()
-    statistics: Array = np.cbrt((apart**2 / whole).sum(axis=1))
-    return statistics
 
 
 # -----------------------------------------------------------------------------
@@ -677,8 +676,8 @@ def overlap_between(samples: SamplesAsRead, seed: int) -> Overlap:
             holes = cells_by_units(samples, score.rows, score.rows_target, seed)
         inside, near = (holes.hold(rows[1], wider) for wider in (1.0, RIM))
         samples.found[key] = overlap_of(score, holes, inside, near, samples.units)
-    found: Overlap = samples.found[key]
-    return found
+    result: Overlap = samples.found[key]
+    return result
 
 
 def uncovered_where_known(samples: SamplesAsRead) -> float | None:
