@@ -475,33 +475,9 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         if isinstance(self.weight_estimator_, PartialWeights):
             self._set_classes(self.weight_estimator_)
         announce(FITTING)
-        leaves_out = self._every_class_ is not None and self.adapted_
-        if leaves_out and not draws:
-            assert samples is not None
-            X_target = (samples.given or (X, samples.target))[1]
-            self.estimator_ = fit_to_present(
-                estimator, X, y, rows, self.weight_estimator_, counts, X_target
-            )
-        else:
-            # Without weights of anybody's the estimator is called as the user would.
-            has_weights = self.weight_estimator_ is not None
-            if self._is_partial():
-                has_weights = leaves_out
-            weights = None
-            if has_weights or counts is not None or max_samples is not None:
-                weights = (self.weights_ if counts is None else self.weights_ * counts)[
-                    rows
-                ]
-            whole = rows.size == n
-            self.estimator_ = fit_weighted(
-                estimator,
-                X if whole else rows_of(X, rows),
-                y if whole else rows_of(y, rows),
-                weights,
-                resample=self.resample,
-                max_samples=max_samples,
-                seed=seed,
-            )
+        self.estimator_ = self._fit_estimator(
+            estimator, samples, X, y, counts, rows, max_samples, seed
+        )
         if held_out.size:
             self.calibration_ = calibrate(
                 self.estimator_,
@@ -682,6 +658,46 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         self.absent_classes_ = fitted.absent_classes_
         self.target_labels_ = fitted.labels_
         self._every_class_ = fitted.classes_
+
+    def _fit_estimator(
+        self,
+        estimator: Estimator,
+        samples: SamplesAsRead | None,
+        X: object,
+        y: ArrayLike,
+        counts: Array | None,
+        rows: Indices,
+        max_samples: int | None,
+        seed: int,
+    ) -> Any:
+        """Return the estimator, fitted to some of the source rows by their weights."""
+        draws = self.resample or max_samples is not None
+        leaves_out = self._every_class_ is not None and self.adapted_
+        if leaves_out and not draws:
+            assert samples is not None
+            X_target = (samples.given or (X, samples.target))[1]
+            return fit_to_present(
+                estimator, X, y, rows, self.weight_estimator_, counts, X_target
+            )
+        # Without weights of anybody's the estimator is called as the user would.
+        has_weights = self.weight_estimator_ is not None
+        if self._is_partial():
+            has_weights = leaves_out
+        weights = None
+        if has_weights or counts is not None or max_samples is not None:
+            weights = self.weights_ if counts is None else self.weights_ * counts
+            weights = weights[rows]
+        if rows.size < self.weights_.size:
+            X, y = rows_of(X, rows), rows_of(y, rows)
+        return fit_weighted(
+            estimator,
+            X,
+            y,
+            weights,
+            resample=self.resample,
+            max_samples=max_samples,
+            seed=seed,
+        )
 
     def _held_out_weights(
         self,
