@@ -130,7 +130,6 @@ SOLVERS = (
         ("proximal admm", ProximalADMM(), 500, True),
         ("proximal admm sparse", ProximalADMM(reduction="sparse"), 500, True),
         ("proximal admm inverse", ProximalADMM(reduction="inverse"), 500, True),
-        ("proximal admm eigen", ProximalADMM(reduction="eigen"), 500, True),
     ),
     _assignment(
         SlackADMM,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -13,11 +13,12 @@ from counterpoise.data.labels_and_weights import as_classes
 from counterpoise.data.parameters import as_seed, check_integer, check_number
 from counterpoise.errors import InvalidInputError, refusals_of_estimators, warn_user
 from counterpoise.linalg.arrays import Array
+from counterpoise.optim.assignment.problem import SparseMatrix
 from counterpoise.optim.loop import Solution
-from counterpoise.selection.subset_selector import PosedSelection, as_laplacian
+from counterpoise.selection.subset_selector import SelectionProblem, as_laplacian
 
 # -----------------------------------------------------------------------------
-# What a classifier of the source says of target rows, and which of them are near.
+# Predictions of a source classifier, and neighbors among the target rows.
 # -----------------------------------------------------------------------------
 
 
@@ -26,8 +27,8 @@ COMPONENTS = 50
 
 
 @dataclass(frozen=True, eq=False)
-class SourceAnswers:
-    """What a classifier of the source says.
+class SourcePredictions:
+    """Predictions of a classifier of the source.
 
     Attributes
     ----------
@@ -43,10 +44,10 @@ class SourceAnswers:
     recalls: Array
 
 
-def default_answers(
+def default_predictions(
     X: Array, y: NDArray[Any], X_target: Array, seed: int
-) -> tuple[SourceAnswers, Array]:
-    """Return what the default classifier says, and the target rows as it sees them.
+) -> tuple[SourcePredictions, Array]:
+    """Return predictions of the default classifier, and its target rows.
 
     Principal components of both samples, the source's mean taken off, rows of unit
     length, logistic regression with C = 1.
@@ -54,16 +55,10 @@ def default_answers(
     from sklearn.linear_model import LogisticRegression
 
     source, target = common_components(X, X_target, seed)
-    answers = answers_of(LogisticRegression(max_iter=1000), source, y, target)
-    return answers, target
-
-
-def default_probabilities(
-    X: Array, y: NDArray[Any], X_target: Array, seed: int
-) -> tuple[NDArray[Any], Array, Array]:
-    """Return classes, probabilities and target rows of the default classifier."""
-    answers, target = default_answers(X, y, X_target, seed)
-    return answers.classes, answers.probabilities, target
+    predictions = source_predictions(
+        LogisticRegression(max_iter=1000), source, y, target
+    )
+    return predictions, target
 
 
 def common_components(X: Array, X_target: Array, seed: int) -> tuple[Array, Array]:
@@ -80,8 +75,10 @@ def common_components(X: Array, X_target: Array, seed: int) -> tuple[Array, Arra
     return both[: len(X)], both[len(X) :]
 
 
-def answers_of(estimator: Any, X: Any, y: NDArray[Any], X_target: Any) -> SourceAnswers:
-    """Return what somebody's classifier says, fitted to the source."""
+def source_predictions(
+    estimator: object, X: ArrayLike, y: NDArray[Any], X_target: ArrayLike
+) -> SourcePredictions:
+    """Return the predictions of a classifier, cloned and fitted to the source."""
     from sklearn.base import clone
 
     if not hasattr(estimator, "fit"):
@@ -100,10 +97,10 @@ def answers_of(estimator: Any, X: Any, y: NDArray[Any], X_target: Any) -> Source
     classes = np.asarray(model.classes_)
     right = classes[own.argmax(axis=1)] == y
     recalls = np.array([right[y == one].mean() for one in classes])
-    return SourceAnswers(classes, p, recalls)
+    return SourcePredictions(classes, p, recalls)
 
 
-def neighbor_graph(points: Array, n_neighbors: int) -> Any:
+def neighbor_graph(points: Array, n_neighbors: int) -> SparseMatrix:
     """Return ones where either of two rows is among the other's nearest neighbours."""
     from sklearn.neighbors import kneighbors_graph
 
@@ -113,7 +110,7 @@ def neighbor_graph(points: Array, n_neighbors: int) -> Any:
 
 
 # -----------------------------------------------------------------------------
-# Which classes of the source a target holds, and which row has which.
+# Class selection.
 # -----------------------------------------------------------------------------
 
 
@@ -164,17 +161,17 @@ class ClassSelection:
 
 
 def select_classes(
-    X: Any,
-    y: Any,
-    X_target: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    X_target: ArrayLike,
     *,
-    estimator: Any = None,
+    estimator: object = None,
     sparsity: float | str = "auto",
     smoothness: float = 0.3,
     n_neighbors: int = 7,
-    graph: Any = None,
+    graph: ArrayLike | SparseMatrix | None = None,
     tol: float = 1e-3,
-    random_state: Any = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> ClassSelection:
     r"""Return which classes of the source a target holds, without its labels.
 
@@ -246,37 +243,39 @@ def select_classes(
     if estimator is None:
         source, target = two_samples(X, X_target)
         assert target is not None
-        said, points = default_answers(source, labels, target, as_seed(random_state))
+        predictions, points = default_predictions(
+            source, labels, target, as_seed(random_state)
+        )
     else:
-        said = answers_of(estimator, X, labels, X_target)
+        predictions = source_predictions(estimator, X, labels, X_target)
         needed = graph is None and n_neighbors > 0 and smoothness != 0.0
         points = as_matrix(X_target, name="X_target") if needed else np.zeros((rows, 1))
     if graph is None and n_neighbors > 0 and rows > 1 and smoothness != 0.0:
         graph = neighbor_graph(points, n_neighbors)
-    found = classes_by_probabilities(
-        said.classes,
-        said.probabilities,
+    selection = classes_by_probabilities(
+        predictions.classes,
+        predictions.probabilities,
         graph,
-        recalls=said.recalls,
+        recalls=predictions.recalls,
         sparsity=sparsity,
         smoothness=smoothness,
         tol=tol,
     )
-    if found.confidence < UNSURE_BELOW:
+    if selection.confidence < UNSURE_BELOW:
         warn_user(
             "the classifier is unsure of the target: its largest probabilities have "
-            f"a mean of {found.confidence:.2f}, below {UNSURE_BELOW:g}; the graph "
+            f"a mean of {selection.confidence:.2f}, below {UNSURE_BELOW:g}; the graph "
             "spreads its mistakes"
         )
-    if not found.solution.converged:
-        warn_user(f"select_classes: {found.solution}", ConvergenceWarning)
-    return found
+    if not selection.solution.converged:
+        warn_user(f"select_classes: {selection.solution}", ConvergenceWarning)
+    return selection
 
 
 def classes_by_probabilities(
     classes: NDArray[Any],
     probabilities: Array,
-    graph: Any,
+    graph: ArrayLike | SparseMatrix | None,
     *,
     recalls: Array | None = None,
     sparsity: float | str = "auto",
@@ -307,8 +306,8 @@ def classes_by_probabilities(
     costs = -np.log(np.maximum(probabilities, LEAST_PROBABILITY))
     laplacian = as_laplacian(graph, m)
 
-    def posed(factors: Array) -> PosedSelection:
-        return PosedSelection(
+    def problem_with(factors: Array) -> SelectionProblem:
+        return SelectionProblem(
             costs,
             np.full(m, 1.0 / m),
             laplacian,
@@ -321,10 +320,10 @@ def classes_by_probabilities(
 
     factors = np.ones(K)
     if sparsity == "auto":
-        free = posed(np.zeros(K)).solved(0.0, "auto", tol, max_iter=max_iter)
+        free = problem_with(np.zeros(K)).solved(0.0, "auto", tol, max_iter=max_iter)
         shares = free.x.reshape(m, K).mean(axis=0)
         sparsity, factors = auto_sparsity(shares, recalls)
-    problem = posed(factors)
+    problem = problem_with(factors)
     penalty = float(sparsity) * problem.one_word.low
     solution = problem.solved(penalty, "auto", tol, max_iter=max_iter)
     assignment = solution.x.reshape(m, K)

@@ -5,13 +5,14 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.data.arrays import (
@@ -43,15 +44,16 @@ from counterpoise.optim.assignment.problem import (
     AssignmentDual,
     OneWordPenalty,
     SparseAssignment,
+    SparseMatrix,
     one_word_penalty,
 )
 from counterpoise.optim.assignment.published import SlackADMM
 from counterpoise.optim.assignment.solvers import AssignmentConic, ProximalADMM, Trail
-from counterpoise.optim.loop import Solution, Solver, certified, placed, solve
+from counterpoise.optim.loop import Progress, Solution, Solver, certified, placed, solve
 from counterpoise.optim.registry import solver_classes
 
 # -----------------------------------------------------------------------------
-# What a selector is given, as arrays: dissimilarities, a graph, words by number.
+# Validation: dissimilarities, the graph, candidates.
 # -----------------------------------------------------------------------------
 
 
@@ -111,7 +113,7 @@ def check_size(n: int, words: int) -> None:
         )
 
 
-def as_laplacian(graph: Any, n: int) -> Any:
+def as_laplacian(graph: ArrayLike | SparseMatrix | None, n: int) -> SparseMatrix:
     """Return the Laplacian diag(W 1) - W of a graph's weights W, or None.
 
     Parameters
@@ -164,7 +166,7 @@ def as_shares(weights: Array) -> Array:
     return weights / weights.sum()
 
 
-def as_word_numbers(given: Any, n_words: int, name: str) -> Indices:
+def as_word_numbers(given: ArrayLike | None, n_words: int, name: str) -> Indices:
     """Return numbers of words, each once, ascending; none where None is given."""
     if given is None:
         return np.zeros(0, dtype=np.intp)
@@ -184,7 +186,7 @@ def as_word_numbers(given: Any, n_words: int, name: str) -> Indices:
     return np.unique(values).astype(np.intp)
 
 
-def as_word_costs(given: Any, n_words: int) -> Array:
+def as_word_costs(given: ArrayLike | None, n_words: int) -> Array:
     """Return what words cost, not negative; ones where None is given."""
     if given is None:
         return np.ones(n_words)
@@ -196,7 +198,9 @@ def as_word_costs(given: Any, n_words: int) -> Array:
     return as_weights(values, n_words, name="word_costs", of="the list of words")
 
 
-def as_words(words: Any, X: Any, items: Array, name: str = "words") -> Array:
+def as_words(
+    words: ArrayLike, X: ArrayLike, items: Array, name: str = "words"
+) -> Array:
     """Return the candidates as a matrix with the columns of the items."""
     read = as_matrix(words, name=name)
     check_same_columns(X, words, name=name)
@@ -224,7 +228,7 @@ def twins(R: Array, penalties: Array) -> NDArray[np.intp]:
 
 
 # -----------------------------------------------------------------------------
-# The problem that a selector poses, for any penalty, and its solutions.
+# The selection problem for any penalty, and its solutions.
 # -----------------------------------------------------------------------------
 
 
@@ -235,7 +239,7 @@ ONE_WORD = "one word: the penalty is at least the one from which a single word i
 
 
 @dataclass(frozen=True, eq=False)
-class PosedSelection:
+class SelectionProblem:
     """Items, words and a graph, before the penalty is chosen.
 
     Attributes
@@ -256,7 +260,7 @@ class PosedSelection:
 
     dissimilarities: Array
     mass: Array
-    laplacian: Any
+    laplacian: SparseMatrix
     gamma: float
     norm: Literal["max", "euclidean"]
     factors: Array
@@ -292,8 +296,7 @@ class PosedSelection:
 
     @property
     def _candidate_costs(self) -> Array:
-        out: Array = self.mass[:, None] * self.dissimilarities[:, self.candidates]
-        return out
+        return self.mass[:, None] * self.dissimilarities[:, self.candidates]
 
     @cached_property
     def _columns(self) -> tuple[Array, Array, Indices]:
@@ -330,7 +333,7 @@ class PosedSelection:
         *,
         max_iter: int = 20_000,
         max_time: float | None = None,
-        callback: Callable[..., Any] | None = None,
+        callback: Callable[[Progress], object] | None = None,
         trail: Trail | None = None,
     ) -> Solution:
         """Return the assignment to all words, as the vector of its rows.
@@ -411,13 +414,13 @@ def assignment_solver(name: str, max_time: float | None = None) -> Solver:
     return SlackADMM("closed" if name == "slack-admm" else "kkt")
 
 
-def active_words(assignment: Array, n_words: int) -> Any:
+def active_words(assignment: Array, n_words: int) -> NDArray[np.bool_]:
     """Return which of the words proper have an entry above 1e-3."""
     return assignment[:, :n_words].max(axis=0) > ACTIVE_ABOVE
 
 
 # -----------------------------------------------------------------------------
-# Assignments over a range of sparsities, each found from the one before.
+# Paths over sparsities, each assignment from the one before.
 # -----------------------------------------------------------------------------
 
 
@@ -450,9 +453,9 @@ class SelectionPath:
     active: NDArray[np.bool_]
     enters: Array
     solutions: tuple[Solution, ...]
-    selector: Any = field(repr=False)
+    selector: "SubsetSelector" = field(repr=False)
 
-    def at(self, sparsity: float) -> Any:
+    def at(self, sparsity: float) -> "SubsetSelector":
         """Return the fitted selector at a sparsity, solved anew if it is none of these.
 
         Parameters
@@ -466,7 +469,9 @@ class SelectionPath:
         return follow_sparsity(self.selector, [sparsity]).at(sparsity)
 
 
-def follow_sparsity(selector: Any, sparsities: Any) -> SelectionPath:
+def follow_sparsity(
+    selector: "SubsetSelector", sparsities: ArrayLike | None
+) -> SelectionPath:
     """Return the path of a fitted selector."""
     wanted = DEFAULT_SPARSITIES
     if sparsities is not None:
@@ -474,11 +479,11 @@ def follow_sparsity(selector: Any, sparsities: Any) -> SelectionPath:
         if wanted.size == 0:
             raise InvalidInputError("sparsities is empty: at least one is needed")
         check_number("sparsities", float(wanted[0]), low=0.0)
-    posed: PosedSelection = selector.posed_
-    lambdas = wanted * posed.one_word.low
+    problem: SelectionProblem = selector.problem_
+    lambdas = wanted * problem.one_word.low
     trail = Trail()
     solutions = tuple(
-        posed.solved(
+        problem.solved(
             float(penalty),
             selector.solver,
             float(selector.tol),
@@ -496,9 +501,9 @@ def follow_sparsity(selector: Any, sparsities: Any) -> SelectionPath:
             f"proved to tol; at {wanted[short[0]]:g}: {solutions[short[0]]}",
             ConvergenceWarning,
         )
-    words = posed.dissimilarities.shape[1]
+    words = problem.dissimilarities.shape[1]
     assignments = np.stack(
-        [one.x.reshape(len(posed.mass), posed.n_columns) for one in solutions]
+        [one.x.reshape(len(problem.mass), problem.n_columns) for one in solutions]
     )
     active = np.stack([active_words(one, words) for one in assignments])
     active[:, selector.must_include_] = True
@@ -516,18 +521,20 @@ def follow_sparsity(selector: Any, sparsities: Any) -> SelectionPath:
     )
 
 
-def _fitted_at(selector: Any, sparsity: float, solution: Solution) -> Any:
+def _fitted_at(
+    selector: "SubsetSelector", sparsity: float, solution: Solution
+) -> "SubsetSelector":
     """Return a selector like another, fitted at a sparsity of its path."""
     out = copy.copy(selector)
     out.set_params(sparsity=float(sparsity), penalty=None)
-    one = selector.posed_.one_word
+    one = selector.problem_.one_word
     out.lambda_max_, out.lambda_max_bounds_ = one.low, (one.low, one.high)
     out._report(float(sparsity) * one.low, solution)
     return out
 
 
 # -----------------------------------------------------------------------------
-# A few words that stand for all items, found by one convex problem.
+# The estimator.
 # -----------------------------------------------------------------------------
 
 
@@ -659,7 +666,7 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
         tol: float = 1e-4,
         max_iter: int = 20_000,
         max_time: float | None = None,
-        callback: Callable[..., Any] | None = None,
+        callback: Callable[[Progress], object] | None = None,
     ) -> None:
         self.dissimilarity = dissimilarity
         self.sparsity = sparsity
@@ -675,15 +682,15 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
+        X: ArrayLike,
+        y: object = None,
         *,
-        words: Any = None,
-        graph: Any = None,
-        sample_weight: Any = None,
-        word_costs: Any = None,
-        must_include: Any = None,
-        must_exclude: Any = None,
+        words: ArrayLike | None = None,
+        graph: ArrayLike | SparseMatrix | None = None,
+        sample_weight: ArrayLike | None = None,
+        word_costs: ArrayLike | None = None,
+        must_include: ArrayLike | None = None,
+        must_exclude: ArrayLike | None = None,
     ) -> Self:
         """Assign the items to few words.
 
@@ -704,23 +711,23 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
             Words that cost no penalty, and words that are no candidates.
         """
         self._check()
-        posed, points = self._pose(
+        problem, points = self._pose(
             X, words, graph, sample_weight, word_costs, must_include, must_exclude
         )
         self.words_ = points
-        self.posed_ = posed
+        self.problem_ = problem
         self.must_include_ = as_word_numbers(
-            must_include, posed.dissimilarities.shape[1], "must_include"
+            must_include, problem.dissimilarities.shape[1], "must_include"
         )
         if self.penalty is None:
-            one = posed.one_word
+            one = problem.one_word
             self.lambda_max_bounds_: tuple[float, float] = (one.low, one.high)
             self.lambda_max_ = one.low
             penalty = float(self.sparsity) * one.low
         else:
             self.lambda_max_bounds_ = (np.nan, np.nan)
             self.lambda_max_, penalty = np.nan, float(self.penalty)
-        solution = posed.solved(
+        solution = problem.solved(
             penalty,
             self.solver,
             float(self.tol),
@@ -732,7 +739,7 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
         self._warn()
         return self
 
-    def predict(self, X: Any) -> Indices:
+    def predict(self, X: ArrayLike) -> Indices:
         """Return the nearest of the selected words, by its place in `selected_`.
 
         Parameters
@@ -758,7 +765,7 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
             out[R.min(axis=1) > self.outlier_cost] = -1
         return out
 
-    def path(self, sparsities: Any = None) -> SelectionPath:
+    def path(self, sparsities: ArrayLike | None = None) -> SelectionPath:
         """Return the assignments over a range of sparsities, each from the one before.
 
         Parameters
@@ -787,14 +794,14 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
 
     def _pose(
         self,
-        X: Any,
-        words: Any,
-        graph: Any,
-        sample_weight: Any,
-        word_costs: Any,
-        must_include: Any,
-        must_exclude: Any,
-    ) -> tuple[PosedSelection, Array | None]:
+        X: ArrayLike,
+        words: ArrayLike | None,
+        graph: ArrayLike | SparseMatrix | None,
+        sample_weight: ArrayLike | None,
+        word_costs: ArrayLike | None,
+        must_include: ArrayLike | None,
+        must_exclude: ArrayLike | None,
+    ) -> tuple[SelectionProblem, Array | None]:
         """Return the problem, and the candidates as rows."""
         items = estimator_matrix(self, X, reset=True)
         n = len(items)
@@ -830,7 +837,7 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
             raise InvalidInputError("must_exclude leaves no word")
         factors = as_word_costs(word_costs, count).copy()
         factors[included] = 0.0
-        posed = PosedSelection(
+        problem = SelectionProblem(
             R,
             as_shares(weights),
             as_laplacian(graph, n),
@@ -840,15 +847,15 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
             candidates,
             None if self.outlier_cost is None else float(self.outlier_cost),
         )
-        return posed, points
+        return problem, points
 
     def _report(self, penalty: float, solution: Solution) -> None:
         """Set what is read off a solution."""
-        posed: PosedSelection = self.posed_
-        words = posed.dissimilarities.shape[1]
-        self.lambda_, self.gamma_ = penalty, posed.gamma
+        problem: SelectionProblem = self.problem_
+        words = problem.dissimilarities.shape[1]
+        self.lambda_, self.gamma_ = penalty, problem.gamma
         self.solution_ = solution
-        self.assignment_ = solution.x.reshape(len(posed.mass), posed.n_columns)
+        self.assignment_ = solution.x.reshape(len(problem.mass), problem.n_columns)
         taken = self.assignment_.argmax(axis=1)
         self.selected_ = np.unique(taken[taken < words])
         self.labels_ = np.where(
@@ -865,17 +872,17 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
         if not self.solution_.converged:
             warn_user(f"SubsetSelector: {self.solution_}", ConvergenceWarning)
             return
-        posed: PosedSelection = self.posed_
+        problem: SelectionProblem = self.problem_
         merged = np.unique(self.labels_).size == 1 and len(self.labels_) > 1
         light = self.lambda_ < MERGED_BELOW * self.lambda_max_
-        if posed.is_smoothed and merged and light:
+        if problem.is_smoothed and merged and light:
             warn_user(
                 f"one label is left at a sparsity of {self.sparsity:g}: smoothness "
                 f"{self.smoothness:g} merges all items; lower it, or the sparsity, to "
                 "keep more"
             )
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = False
         return tags

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,8 +114,7 @@ class RisingRows:
 
     def rises(self, z: Array) -> Array:
         """Return the rise of every pair."""
-        rises: Array = z[self.upper, 0] - z[self.lower, 0]
-        return rises
+        return z[self.upper, 0] - z[self.lower, 0]
 
     def violation(self, z: Array) -> float:
         """Return the largest fall, zero where there is none."""
@@ -478,9 +477,9 @@ class _Rows:
         ]
         self.n_parts = sum(self.sizes)
         self.n_slacks = len(limits) if loose else 0
-        self.equations: list[Any] = []
+        self.equations: list[sparse.sparray] = []
         self.equation_ends: list[Array] = []
-        self.rows: list[Any] = []
+        self.rows: list[sparse.sparray] = []
         self.ends: list[Array] = []
         # Where the multipliers of a limit begin among the inequalities.
         self.places: list[int] = []
@@ -533,13 +532,13 @@ class _Rows:
         )
         self.ends.append(np.array([limit.bound - float(kept @ start)]))
 
-    def _at(self, first: int, size: int, block: Any) -> list[Any]:
+    def _at(self, first: int, size: int, block: sparse.sparray) -> list[sparse.sparray]:
         """Return a block over the parts of residuals, at its place among all."""
         rows = block.shape[0]
         after = self.n_parts - first - size
         return [sparse.csc_array((rows, first)), block, sparse.csc_array((rows, after))]
 
-    def _slack(self, k: int, rows: int) -> Any:
+    def _slack(self, k: int, rows: int) -> sparse.sparray:
         out = sparse.lil_array((rows, self.n_slacks))
         if self.loose:
             out[:, k] = -1.0
