@@ -8,7 +8,7 @@ from reporting import bar, left_out, table
 from sklearn.metrics import roc_auc_score
 
 from counterpoise import select_classes
-from counterpoise.selection.classes import default_predictions
+from counterpoise.weights.partial import default_predictions
 
 # The ten classes that Office-31 and Caltech-256 share.
 SHARED = (0, 1, 5, 10, 11, 12, 15, 16, 17, 22)

@@ -82,10 +82,7 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "Record",
         "log_to_mlflow",
     ),
-    "selection.classes": (
-        "ClassSelection",
-        "select_classes",
-    ),
+    "selection.classes": ("select_classes",),
     "selection.prototypes": (
         "Prototypes",
         "select_prototypes",
@@ -153,6 +150,7 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "ULSIF",
     ),
     "weights.log_linear": ("LogLinearKLIEP",),
+    "weights.partial": ("ClassSelection",),
 }
 _SUBMODULES = (
     "bounds",

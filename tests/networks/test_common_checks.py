@@ -6,8 +6,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from counterpoise.networks import ConvexNetworkClassifier, ConvexNetworkRegressor
 
 EVERY = [
-    ConvexNetworkClassifier(hidden=(4,), tol=1e-2, max_rounds=8),
-    ConvexNetworkClassifier(hidden=()),
     ConvexNetworkClassifier(
         hidden=(4,), tol=1e-2, max_rounds=3, class_error_bound=0.49, infeasible="warn"
     ),

@@ -8,12 +8,12 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 from counterpoise import ClassSelection, select_classes
-from counterpoise.selection.classes import (
+from counterpoise.weights.partial import (
     auto_sparsity,
     classes_by_probabilities,
     common_components,
     default_predictions,
-    neighbor_graph,
+    neighbor_laplacian,
 )
 
 NAMES = np.array(["ant", "bee", "cat", "dog", "elk", "fox"])
@@ -127,10 +127,10 @@ def test_the_default_sees_unit_rows_of_common_components():
 
 
 def test_neighbours_are_mutual():
-    W = neighbor_graph(np.array([[0.0], [1.0], [1.5], [9.0]]), 1).toarray()
-    np.testing.assert_array_equal(W, W.T)
-    assert W.sum() == 6
-    assert neighbor_graph(np.zeros((3, 1)), 7).shape == (3, 3)
+    L = neighbor_laplacian(np.array([[0.0], [1.0], [1.5], [9.0]]), 1).toarray()
+    np.testing.assert_array_equal(L, L.T)
+    assert np.trace(L) == 6
+    assert neighbor_laplacian(np.zeros((3, 1)), 7).shape == (3, 3)
 
 
 def test_an_unsure_classifier_is_said_to_be_so():

@@ -12,10 +12,8 @@ from counterpoise.subspaces import (
 EVERY = [
     MaxMinDistanceAnalysis(),
     MaxMinDistanceAnalysis(kernel="rbf"),
-    MaxMinDistanceAnalysis(solver="relaxation"),
-    OrthogonalGraphClustering(n_init=2),
+    OrthogonalGraphClustering(n_init=1),
     SharedSubspace(),
-    SharedSubspace(criterion="trace"),
 ]
 
 

@@ -120,7 +120,7 @@ class SlackADMM:
             step = _kkt_step(L, n, t, levels)
         zero = np.zeros_like(best.U)
         memory = _SlackMemory(step, best.U, zero, zero, zero, mu, best, 0)
-        return self._state(problem, memory)
+        return best.state(problem, memory, {"iterations": 0})
 
     def step(self, problem: SparseAssignment, state: State) -> State:
         """Return the state after `every` iterations."""
@@ -137,13 +137,8 @@ class SlackADMM:
         for Y in (U, Uh):
             best = best.or_dual(problem, AssignmentDual(-mu * y2, Y))
         rounds = memory.rounds + self.every
-        return self._state(
-            problem, _SlackMemory(memory.step, Uh, Vh, y1, y2, mu, best, rounds)
-        )
-
-    @staticmethod
-    def _state(problem: SparseAssignment, memory: _SlackMemory) -> State:
-        return memory.best.state(problem, memory, {"iterations": memory.rounds})
+        memory = _SlackMemory(memory.step, Uh, Vh, y1, y2, mu, best, rounds)
+        return best.state(problem, memory, {"iterations": rounds})
 
 
 def _closed_step(smoother: Smoother, t: float, levels: Array) -> FirstStep:

@@ -220,9 +220,8 @@ class ProximalADMM:
         if self.trail is not None:
             self.trail.halves = halves
         costs = np.ascontiguousarray(problem.excess_costs[order])
-        return self._state(
-            problem, _ProximalMemory(halves, costs, best, 0, BALANCE_STEPS)
-        )
+        memory = _ProximalMemory(halves, costs, best, 0, BALANCE_STEPS)
+        return best.state(problem, memory, {"iterations": 0})
 
     def step(self, problem: SparseAssignment, state: State) -> State:
         """Return the state after `every` iterations."""
@@ -249,9 +248,8 @@ class ProximalADMM:
             next_balance = step_number + wait
             gamma = problem.smoothness if problem.is_smoothed else 0.0
             _balance(halves, gamma, U, *before)
-        return self._state(
-            problem, _ProximalMemory(halves, memory.costs, best, rounds, next_balance)
-        )
+        memory = _ProximalMemory(halves, memory.costs, best, rounds, next_balance)
+        return best.state(problem, memory, {"iterations": rounds})
 
     def _sweeps(
         self, problem: SparseAssignment, memory: _ProximalMemory
@@ -285,10 +283,6 @@ class ProximalADMM:
                 before,
             )
         return U, old
-
-    @staticmethod
-    def _state(problem: SparseAssignment, memory: _ProximalMemory) -> State:
-        return memory.best.state(problem, memory, {"iterations": memory.rounds})
 
 
 def check_penalty(mu: float | None) -> None:
