@@ -8,7 +8,7 @@ from reporting import bar, left_out, table
 from sklearn.metrics import roc_auc_score
 
 from counterpoise import select_classes
-from counterpoise.selection.classes import default_probabilities
+from counterpoise.weights.partial import default_predictions
 
 # The ten classes that Office-31 and Caltech-256 share.
 SHARED = (0, 1, 5, 10, 11, 12, 15, 16, 17, 22)
@@ -37,7 +37,8 @@ def _there(name):
 def judged(X, y, X_target, y_target, **given):
     """Return AUC and accuracy of the selection and of the classifier alone."""
     found = select_classes(X, y, X_target, random_state=0, **given)
-    classes, p, _ = default_probabilities(X, y, X_target, seed_of(0))
+    predictions, _ = default_predictions(X, y, X_target, seed_of(0))
+    classes, p = predictions.classes, predictions.probabilities
     there = np.isin(classes, y_target)
     alone = np.mean(classes[p.argmax(1)] == y_target)
     ours = np.mean(found.labels == y_target)

@@ -80,10 +80,7 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "Record",
         "log_to_mlflow",
     ),
-    "selection.classes": (
-        "ClassSelection",
-        "select_classes",
-    ),
+    "selection.classes": ("select_classes",),
     "selection.prototypes": (
         "Prototypes",
         "select_prototypes",
@@ -136,6 +133,7 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "DirectTwinGP",
         "TwinGP",
     ),
+    "weights.partial": ("ClassSelection",),
 }
 for _entry in WEIGHT_ESTIMATORS:
     _module = f"weights.{_entry.module}"

@@ -37,9 +37,8 @@ from counterpoise.optim.dc_network.training import (
     Penalties,
     ProximalRound,
     RoundProof,
-    _Pace,
-    adapted,
-    relaxed,
+    _State,
+    rescaled,
 )
 from counterpoise.optim.spectral.choice import best_solver
 
@@ -416,12 +415,12 @@ def test_a_round_is_proved_up_to_a_ratio_of_exactly_one():
 def test_penalties_double_above_one_and_shrink_below_six_tenths():
     penalties = Penalties((7.0, 1.0, 1.0), (7.0,) * 3, (1.0, 1.0), (1.0, 1.2e-6))
     proof = RoundProof(0.0, (1.0, 1.0 + 1e-12), (2.0, 0.5), (1.0, 9.0), 0.0, 0.0)
-    more = adapted(penalties, proof)
+    more = rescaled(penalties, proof, grow=True)
     assert more.weights == (7.0, 1.0, 2.0)
     assert more.hidden == (2.0, 1.0)
     assert more.bregman == (1.0, 2.4e-6)
     proof = RoundProof(0.0, (0.6, 0.6 - 1e-12), (0.9, 0.1), (0.7, 0.1), 0.0, 0.0)
-    less = relaxed(penalties, proof)
+    less = rescaled(penalties, proof, grow=False)
     assert less.weights == (7.0, 1.0, 1.0 / 1.5)
     assert less.hidden == (1.0, 1.0 / 1.5)
     assert less.bregman == (1.0, 1e-6)
@@ -432,8 +431,8 @@ def test_penalties_double_above_one_and_shrink_below_six_tenths():
 def test_a_round_is_centred_ahead_unless_the_objective_is_higher_there(value, ahead):
     problem = SimpleNamespace(objective=SimpleNamespace(value=lambda x: value))
     state = SimpleNamespace(x=np.array([2.0]), claim=proof(objective=1.0))
-    pace = _Pace(None, np.array([1.0]), 4)
-    centre, count = DirectRounds._centre(problem, state, pace)
+    memory = _State(None, np.array([1.0]), 4)
+    centre, count = DirectRounds._centre(problem, state, memory)
     assert centre == pytest.approx([2.5] if ahead else [2.0])
     assert count == (4 if ahead else 1)
 

@@ -29,9 +29,9 @@ from counterpoise.models.boosting import (
 from counterpoise.networks import constraints as infeasible
 from counterpoise.networks.base import warm_start_weights
 from counterpoise.networks.constraints import (
-    AskedMean,
+    MeanInterval,
     NetworkRows,
-    Posed,
+    OutputLimits,
     Units,
     column_spreads,
 )
@@ -447,15 +447,15 @@ def test_of_equal_outputs_the_first_class_wins_and_the_largest_has_all_where_non
 
 
 def test_one_number_has_a_millionth_of_the_spread_and_a_pair_nothing():
-    assert AskedMean(3.0, 3.0, exact=True).ends(2.0) == (3.0 - 2e-6, 3.0 + 2e-6)
-    assert AskedMean(1.0, 3.0).ends(2.0) == (1.0, 3.0)
+    assert MeanInterval(3.0, 3.0, exact=True).ends(2.0) == (3.0 - 2e-6, 3.0 + 2e-6)
+    assert MeanInterval(1.0, 3.0).ends(2.0) == (1.0, 3.0)
 
 
 def test_the_price_of_one_number_has_a_sign_and_that_of_an_interval_has_none():
     one = np.zeros(1, dtype=int)
     limits = [MeanWithin(name, one, np.ones(1), 0.0, 1.0) for name in "ab"]
     rows = np.zeros((1, 1))
-    found = Posed(rows, limits, [True, False], 4.0, rows)
+    found = OutputLimits(rows, limits, [True, False], 4.0, rows)
     prices = found.prices(np.array([2.0, 2.0]), np.array([0.0, 0.0]))
     assert prices == {"a": -0.5, "b": 0.5}
 

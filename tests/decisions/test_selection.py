@@ -10,19 +10,19 @@ from counterpoise.data import memory_budget
 from counterpoise.optim.assignment import problem as one_word
 from counterpoise.optim.assignment.local_search import improved_set
 from counterpoise.optim.assignment.problem import SparseAssignment
+from counterpoise.optim.assignment.selection_problem import twins
 from counterpoise.optim.assignment.solvers import BestAssignment
 from counterpoise.selection import Prototypes
 from counterpoise.selection import classes as class_rules
-from counterpoise.selection.classes import (
-    auto_sparsity,
-    classes_by_probabilities,
-    neighbor_graph,
-)
 from counterpoise.selection.subset_selector import (
     active_words,
     as_laplacian,
     check_size,
-    twins,
+)
+from counterpoise.weights.partial import (
+    auto_sparsity,
+    classes_by_probabilities,
+    neighbor_laplacian,
 )
 
 
@@ -234,9 +234,9 @@ def test_at_the_limit_a_classifier_is_sure_enough():
 
 
 def test_neighbours_are_at_most_all_other_rows_and_count_both_ways():
-    W = neighbor_graph(np.array([[0.0], [1.0], [1.5]]), 1).toarray()
-    assert W.tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
-    assert neighbor_graph(np.arange(3.0)[:, None], 9).toarray().sum() == 6
+    L = neighbor_laplacian(np.array([[0.0], [1.0], [1.5]]), 1).toarray()
+    assert L.tolist() == [[1, -1, 0], [-1, 2, -1], [0, -1, 1]]
+    assert neighbor_laplacian(np.arange(3.0)[:, None], 9).trace() == 6
 
 
 def made(objective, bound):

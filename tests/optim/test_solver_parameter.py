@@ -225,7 +225,7 @@ def test_a_penalty_that_is_not_positive_is_refused(kind):
 
 def test_every_penalty_of_the_admm_reaches_the_same_optimum():
     posed = SubsetSelector(sparsity=0.3).fit(ITEMS)
-    problem = posed.posed_.problem(posed.lambda_)
+    problem = posed.problem_.problem(posed.lambda_)
     values = [
         solve(problem, kind(mu=mu), tol=1e-4, max_iter=2000).certificate.objective
         for kind in (SlackADMM, ProximalADMM)

@@ -94,7 +94,6 @@ SETTINGS = tuple(
             ("proximal admm", ProximalADMM(), 500, True),
             ("proximal admm sparse", ProximalADMM(reduction="sparse"), 500, True),
             ("proximal admm inverse", ProximalADMM(reduction="inverse"), 500, True),
-            ("proximal admm eigen", ProximalADMM(reduction="eigen"), 500, True),
             ("slack admm", SlackADMM("closed"), 1000, False),
             ("slack admm kkt", SlackADMM("kkt"), 1000, False),
         ],

@@ -8,12 +8,12 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 from counterpoise import ClassSelection, select_classes
-from counterpoise.selection.classes import (
+from counterpoise.weights.partial import (
     auto_sparsity,
     classes_by_probabilities,
     common_components,
-    default_probabilities,
-    neighbor_graph,
+    default_predictions,
+    neighbor_laplacian,
 )
 
 NAMES = np.array(["ant", "bee", "cat", "dog", "elk", "fox"])
@@ -50,7 +50,7 @@ def test_where_all_classes_are_there_nothing_is_taken_away():
     X, y, X_target, y_target = samples(range(6))
     found = select_classes(X, y, X_target)
     assert found.present.all()
-    _, p, _ = default_probabilities(X, y, X_target, 0)
+    p = default_predictions(X, y, X_target, 0)[0].probabilities
     alone = np.mean(NAMES[p.argmax(axis=1)] == y_target)
     assert np.mean(found.labels == y_target) >= alone - 0.01
 
@@ -60,7 +60,7 @@ def test_where_all_classes_are_there_nothing_is_taken_away():
 def test_labels_are_no_worse_than_those_of_the_classifier(present, seed):
     X, y, X_target, y_target = samples(present, seed=seed, spread=1.5)
     found = select_classes(X, y, X_target)
-    _, p, _ = default_probabilities(X, y, X_target, 0)
+    p = default_predictions(X, y, X_target, 0)[0].probabilities
     alone = np.mean(NAMES[p.argmax(axis=1)] == y_target)
     assert np.mean(found.labels == y_target) >= alone - 0.01
 
@@ -93,7 +93,7 @@ def test_any_classifier_graph_and_sparsity_may_be_given():
     given = select_classes(X, y, X_target, graph=alike)
     assert np.mean(given.labels == y_target) > 0.95
     alone = select_classes(X, y, X_target, n_neighbors=0, sparsity=0.0)
-    _, p, _ = default_probabilities(X, y, X_target, 0)
+    p = default_predictions(X, y, X_target, 0)[0].probabilities
     np.testing.assert_array_equal(alone.labels, NAMES[p.argmax(axis=1)])
 
 
@@ -127,10 +127,10 @@ def test_the_default_sees_unit_rows_of_common_components():
 
 
 def test_neighbours_are_mutual():
-    W = neighbor_graph(np.array([[0.0], [1.0], [1.5], [9.0]]), 1).toarray()
-    np.testing.assert_array_equal(W, W.T)
-    assert W.sum() == 6
-    assert neighbor_graph(np.zeros((3, 1)), 7).shape == (3, 3)
+    L = neighbor_laplacian(np.array([[0.0], [1.0], [1.5], [9.0]]), 1).toarray()
+    np.testing.assert_array_equal(L, L.T)
+    assert np.trace(L) == 6
+    assert neighbor_laplacian(np.zeros((3, 1)), 7).shape == (3, 3)
 
 
 def test_an_unsure_classifier_is_said_to_be_so():

@@ -117,7 +117,7 @@ def test_a_function_may_be_asymmetric():
     X = np.array([[0.0], [1.0], [2.0]])
     selector = SubsetSelector(above, 0.0).fit(X)
     np.testing.assert_array_equal(
-        selector.posed_.dissimilarities, np.maximum(X - X.T, 0.0)
+        selector.problem_.dissimilarities, np.maximum(X - X.T, 0.0)
     )
     # The largest word is above all items.
     assert SubsetSelector(above, 0.5).fit(X).selected_.tolist() == [2]
@@ -367,7 +367,7 @@ def test_a_graph_that_merges_all_items_is_warned_about():
 def test_the_posed_problem_is_the_one_that_was_solved():
     X, _ = blobs()
     selector = SubsetSelector(sparsity=0.2, smoothness=0.3).fit(X, graph=graph(30, 5))
-    problem = selector.posed_.problem(selector.lambda_)
+    problem = selector.problem_.problem(selector.lambda_)
     assert isinstance(problem, SparseAssignment)
     again = problem.certify(selector.solution_.x)
     assert again.objective == pytest.approx(selector.solution_.certificate.objective)

@@ -18,7 +18,7 @@ def test_a_penalty_far_above_is_one_word_without_the_programme():
     assert selector.active_.tolist() == selector.selected_.tolist()
     assert selector.selected_.size == 1
     assert selector.n_iter_ == 0
-    assert "one_word" not in selector.posed_.__dict__
+    assert "one_word" not in selector.problem_.__dict__
 
 
 def test_words_may_all_be_free():

@@ -11,7 +11,7 @@ from counterpoise.subspaces import (
 
 EVERY = [
     MaxMinDistanceAnalysis(),
-    OrthogonalGraphClustering(n_init=2),
+    OrthogonalGraphClustering(n_init=1),
     SharedSubspace(criterion="trace"),
 ]
 

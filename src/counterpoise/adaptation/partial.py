@@ -46,11 +46,11 @@ from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.optim.certificate import Certificate
 from counterpoise.optim.loop import Solution, attested
 from counterpoise.performance.metrics import Labels
-from counterpoise.selection.classes import (
+from counterpoise.weights.partial import (
     PRESENT_ABOVE,
     classes_by_probabilities,
     common_components,
-    neighbor_graph,
+    neighbor_laplacian,
 )
 
 # -----------------------------------------------------------------------------
@@ -611,7 +611,7 @@ class PartialWeights(BaseEstimator):
         if self.method == "em":
             by_em = prior_by_em(p, source_shares, self.tol, self.max_iter)
             return by_em.shares, by_em.posterior, by_em.solution
-        graph = None
+        laplacian = None
         if self.n_neighbors > 0 and self.smoothness > 0.0:
             if m < FEWEST_ROWS_OF_GRAPH:
                 warn_user(
@@ -619,14 +619,14 @@ class PartialWeights(BaseEstimator):
                     "neighbours are not looked at"
                 )
             else:
-                graph = neighbor_graph(found.points, self.n_neighbors)
+                laplacian = neighbor_laplacian(found.points, self.n_neighbors)
         selection = classes_by_probabilities(
             self.classes_,
             p,
-            graph,
+            laplacian,
             recalls=found.recalls,
             sparsity=self.sparsity,
-            smoothness=self.smoothness if graph is not None else 0.0,
+            smoothness=self.smoothness if laplacian is not None else 0.0,
             tol=self.tol,
             max_iter=self.max_iter,
         )

@@ -2,11 +2,12 @@
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier, MLPRegressor
@@ -28,20 +29,21 @@ from counterpoise.data.parameters import (
     resolve_solver,
 )
 from counterpoise.errors import InvalidInputError, InvalidTypeError, warn_user
-from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.linalg.arrays import Array
 from counterpoise.networks.constraints import (
     NO_GROUP,
-    Asked,
+    Constraints,
     InfeasibleConstraintError,
     InfeasibleProof,
+    Interval,
+    MeanInterval,
     NetworkRows,
-    Posed,
-    Spreads,
+    OutputLimits,
     Units,
     column_spreads,
     constraint_name,
     excess_of_every_function,
-    posed,
+    limits_on_rows,
     read_column_signs,
     read_group_intervals,
     read_interval,
@@ -57,7 +59,7 @@ from counterpoise.optim.dc_network.constrained_training import (
     OutputLayer,
     ProxLinear,
 )
-from counterpoise.optim.dc_network.constraints import BestOfAll
+from counterpoise.optim.dc_network.constraints import BestOfAll, SignedWeights
 from counterpoise.optim.dc_network.network import (
     ACTIVATIONS,
     Activation,
@@ -76,7 +78,7 @@ from counterpoise.optim.dc_network.training import (
 from counterpoise.optim.loop import Solution, Solver, attested, solve
 
 # -----------------------------------------------------------------------------
-# The door of networks: what came is checked, merged and named, once.
+# Validation of parameters and data.
 # -----------------------------------------------------------------------------
 
 
@@ -97,17 +99,24 @@ RULES: Mapping[str, Rule] = {
 }
 
 
-class Given(NamedTuple):
-    """What came through the door of `fit`."""
+class FitInputs(NamedTuple):
+    """Validated and merged rows, distinct target rows with shares, constraints."""
 
     rows: NetworkRows
     target: Array | None
     target_share: Array | None
-    asked: Asked
+    constraints: Constraints
 
 
-def check(net: Any) -> None:
-    """Refuse parameters that make no sense."""
+def read_inputs(
+    net: "ConvexNetwork",
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    X_target: object,
+    groups: ArrayLike | None,
+) -> FitInputs:
+    """Validate the parameters and the data of `fit`."""
     check_parameters(net, RULES)
     for name in ("standardize", "warm_start", "certify_rounds"):
         if not isinstance(getattr(net, name), bool | np.bool_):
@@ -122,13 +131,6 @@ def check(net: Any) -> None:
         check_integer(f"hidden[{k}]", size, low=1)
     if net.callback is not None and not callable(net.callback):
         raise InvalidTypeError(f"callback must be callable, got {net.callback!r}")
-
-
-def read(
-    net: Any, X: Any, y: Any, sample_weight: Any, X_target: Any, groups: Any
-) -> Given:
-    """Return what a network's `fit` was given: checked, merged, by its names."""
-    check(net)
     if net.target_mean is not None and X_target is None:
         raise InvalidInputError("target_mean is about X_target: pass it to fit")
     if net.group_means is not None and groups is None:
@@ -141,31 +143,31 @@ def read(
     matrix, target = estimator_samples(net, X, X_target, reset=True, min_rows=2)
     weights = row_counts(sample_weight, len(matrix))
     labels = net._labels(y, weights)
-    counted = weights > 0.0
     codes = np.full(len(matrix), NO_GROUP)
-    means: dict[int, Any] = {}
-    group_names: list[Any] = []
+    means: dict[int, MeanInterval] = {}
+    group_names: list[Hashable] = []
     if net.group_means is not None:
         all_groups = as_classes(groups, len(matrix), name="groups")
-        group_names = list(np.unique(all_groups[counted]))
+        group_names = list(np.unique(all_groups[weights > 0.0]))
         means = read_group_intervals(net.group_means, group_names)
         for code in means:
             codes[all_groups == group_names[code]] = code
-    asked = _asked(net, matrix.shape[1], names, means, group_names)
+    constraints = _read_constraints(net, matrix.shape[1], names, means, group_names)
     rows = NetworkRows.merged(matrix, labels, weights, codes)
     if net.target_mean is None or target is None:
-        return Given(rows, None, None, asked)
+        return FitInputs(rows, None, None, constraints)
     distinct, counts = np.unique(target + 0.0, axis=0, return_counts=True)
-    return Given(rows, distinct, counts / counts.sum(), asked)
+    return FitInputs(rows, distinct, counts / counts.sum(), constraints)
 
 
-def _asked(
-    net: Any,
+def _read_constraints(
+    net: "ConvexNetwork",
     n_columns: int,
     names: Sequence[str] | None,
-    means: Mapping[int, Any],
-    group_names: Sequence[Any],
-) -> Asked:
+    means: Mapping[int, MeanInterval],
+    group_names: Sequence[Hashable],
+) -> Constraints:
+    """Return all constraints of a network, from its parameters."""
     signs, rises = (
         read_column_signs(name, getattr(net, name), n_columns, names)
         for name in ("monotonic_cst", "monotonic_on_rows")
@@ -182,30 +184,26 @@ def _asked(
         ):
             if some:
                 raise InvalidInputError(f"{name} of a classifier is for two classes")
-    labels: Sequence[Any] = range(n_columns) if names is None else names
-    told = {
-        **{
-            ("group_means", k): constraint_name("group_means", group_names[k])
-            for k in means
-        },
-        **{
-            ("monotonic_cst", k): constraint_name("monotonic_cst", labels[k])
-            for k in signs
-        },
-        **{
-            ("monotonic_on_rows", k): constraint_name("monotonic_on_rows", labels[k])
-            for k in rises
-        },
-    }
-    own = net._own_constraints()
-    told |= own.pop("names", {})
-    return Asked(
+    columns: Sequence[Hashable] = range(n_columns) if names is None else names
+    bounds = net._class_bounds()
+    classes = getattr(net, "classes_", ())
+    labels = (
+        ("class_error_bound", bounds, classes),
+        ("group_means", means, group_names),
+        ("monotonic_cst", signs, columns),
+        ("monotonic_on_rows", rises, columns),
+    )
+    return Constraints(
+        class_bounds=bounds,
         group_means=means,
         target_mean=target,
         everywhere=signs,
         on_rows=rises,
-        names=told,
-        **own,
+        names={
+            (parameter, k): constraint_name(parameter, keys[k])
+            for parameter, codes, keys in labels
+            for k in codes
+        },
     )
 
 
@@ -223,8 +221,8 @@ _OF_MLP: dict[str, Activation] = {
 }
 
 
-def activation_named(activation: str, init: Any) -> Activation:
-    """Return the activation: that of an MLP to begin with, else the one asked for.
+def select_activation(activation: str, init: object) -> Activation:
+    """Return the activation of the initial MLP, else the one of this name.
 
     A rectifier becomes a softplus with tau 10.
     """
@@ -246,16 +244,9 @@ def activation_named(activation: str, init: Any) -> Activation:
     return _OF_MLP[init.activation]
 
 
-def random_weights(network: Network, random: np.random.RandomState) -> Array:
-    """Return weights by He's rule, normal of variance 2 / inputs, and zero biases."""
-    layers = [
-        (random.standard_normal((a, b)) * np.sqrt(2.0 / a), np.zeros(b))
-        for a, b in zip(network.sizes[:-1], network.sizes[1:], strict=True)
-    ]
-    return network.pack(layers)
-
-
-def warm_start_weights(mlp: Any, objective: NetworkObjective, units: Units) -> Array:
+def warm_start_weights(
+    mlp: MLPClassifier | MLPRegressor, objective: NetworkObjective, units: Units
+) -> Array:
     """Return the parameters of a fitted MLP, in the units of training.
 
     A regressor's are taken whole. Of a classifier the hidden layers are, and the last
@@ -275,36 +266,23 @@ def warm_start_weights(mlp: Any, objective: NetworkObjective, units: Units) -> A
     # A regressor of counts has an exponential after its last layer.
     linear = isinstance(mlp, MLPRegressor) and mlp.out_activation_ == "identity"
     if linear and layers[-1].biases.size == network.sizes[-1]:
-        return network.pack(units.learned(layers))
+        return network.pack(units.to_training(layers))
     inputs, outputs = network.sizes[-2:]
     empty = Layer(np.zeros((inputs, outputs)), np.zeros(outputs))
-    x = network.pack([*units.learned([*layers[:-1], empty])[:-1], empty])
-    return with_best_last_layer(x, objective)
-
-
-def with_best_last_layer(x: Array, objective: NetworkObjective) -> Array:
-    """Return parameters whose last layer is the best for the hidden ones."""
-    network = objective.network
-    inputs = network.last_inputs(x, objective.X)
-    layer = LayerObjective(inputs, objective.Y, objective.share, objective.alpha)
-    found = OutputLayer(layer, inputs).solved()
-    assert found is not None
-    return np.concatenate([x[: network.starts[-2]], found[0]])
-
-
-def start_with_signs(x: Array, places: Indices, signs: Array) -> Array:
-    """Return a drawn start in which weights have the signs that they must have."""
-    x = x.copy()
-    x[places] = signs * np.abs(x[places])
-    return x
+    x = network.pack([*units.to_training([*layers[:-1], empty])[:-1], empty])
+    last = network.last_inputs(x, objective.X)
+    layer = LayerObjective(last, objective.Y, objective.share, objective.alpha)
+    solved = OutputLayer(layer, last).solved()
+    assert solved is not None
+    return np.concatenate([x[: network.starts[-2]], solved[0]])
 
 
 # -----------------------------------------------------------------------------
-# Rounds of a network: which way, and what is told of them.
+# Choice of the rounds.
 # -----------------------------------------------------------------------------
 
 
-def trained(
+def train(
     training: ConstrainedTraining,
     rounds: list[Round],
     *,
@@ -312,9 +290,9 @@ def trained(
     constrained: bool,
     proved: bool,
     max_rounds: int,
-    numbers: dict[str, Any],
+    settings: dict[str, Any],
 ) -> Solution:
-    """Return what the one loop finds, and put a line a round into `rounds`.
+    """Return the solution of the solver loop, and add a record a round to `rounds`.
 
     Without hidden layers one exact programme. By "auto", with constraints prox-linear
     rounds; else direct ones, proved or not.
@@ -326,12 +304,12 @@ def trained(
     solver : str or Solver
     constrained, proved : bool
     max_rounds : int
-    numbers : dict
+    settings : dict
         tol, max_time and callback of the loop.
     """
     objective = training.objective
     if objective.network.depth == 1:
-        return _one_layer(training, rounds, numbers)
+        return _one_layer(training, rounds, settings)
 
     def make(name: str) -> Solver:
         if name == "prox-linear" or (name == "auto" and constrained):
@@ -344,7 +322,7 @@ def trained(
         )
     if not isinstance(solver, str):
         proved = bool(getattr(solver, "proved", proved))
-    problem: Any = training
+    problem: ConstrainedTraining | NetworkTraining = training
     if not constrained:
         problem = NetworkTraining(objective, training.first, proved)
         candidate = make(solver) if isinstance(solver, str) else solver
@@ -352,21 +330,21 @@ def trained(
             problem = training
     method = resolve_solver("solver", solver, NETWORK_SOLVER_CHOICE, make, problem)
     if isinstance(method, ConeRounds | DirectRounds | ProxLinear):
-        heard = method.tell
+        listener = method.tell
 
         def tell(one: Round) -> None:
             rounds.append(one)
-            heard(one)
+            listener(one)
 
         method = replace(method, tell=tell)
-    return solve(problem, method, max_iter=max_rounds, **numbers)
+    return solve(problem, method, max_iter=max_rounds, **settings)
 
 
 def _one_layer(
-    training: ConstrainedTraining, rounds: list[Round], numbers: dict[str, Any]
+    training: ConstrainedTraining, rounds: list[Round], settings: dict[str, Any]
 ) -> Solution:
     layer = training.output_layer(training.first)
-    solution = solve(layer, ExactLayer(), training.start(), max_iter=1, **numbers)
+    solution = solve(layer, ExactLayer(), training.start(), max_iter=1, **settings)
     if not solution.n_iter:
         return solution
     if layer.violation(solution.x) > 0.0:
@@ -384,7 +362,7 @@ def _one_layer(
     return solution
 
 
-def not_converged(solution: Solution) -> str:
+def not_converged_message(solution: Solution) -> str:
     """Return what is told of rounds that ended before `tol` was reached."""
     proof, name = solution.certificate, solution.ended.replace("max_iter", "max_rounds")
     if proof.kind == "duality gap":
@@ -399,7 +377,7 @@ def not_converged(solution: Solution) -> str:
 
 
 # -----------------------------------------------------------------------------
-# What both networks share: the door, the rounds, and what is told of them.
+# The base class.
 # -----------------------------------------------------------------------------
 
 
@@ -414,37 +392,37 @@ class ConvexNetwork(BaseEstimator):
     (`_truth`) and which constraints are its own (`_own_constraints`).
     """
 
-    hidden: Any
+    hidden: Sequence[int]
     activation: str
     alpha: float
     standardize: bool
-    init: Any
+    init: str | MLPClassifier | MLPRegressor
     warm_start: bool
     certify_rounds: bool
     solver: str | Solver
-    group_means: Any
-    target_mean: Any
-    monotonic_cst: Any
-    monotonic_on_rows: Any
+    group_means: Mapping[Any, Interval] | None
+    target_mean: Interval | None
+    monotonic_cst: Mapping[Any, int] | Sequence[int] | None
+    monotonic_on_rows: Mapping[Any, int] | Sequence[int] | None
     max_rounds: int
     tol: float
     validation_fraction: float
     infeasible: str
     max_time: float | None
     callback: Callable[..., object] | None
-    random_state: Any
+    random_state: int | np.random.RandomState | None
 
     @abstractmethod
-    def _labels(self, y: Any, weights: Array) -> Array:
+    def _labels(self, y: ArrayLike, weights: Array) -> Array:
         """Return responses, or codes of classes that have a row of positive weight."""
 
     @abstractmethod
     def _truth(self, y: Array, units: Units) -> Array:
         """Return what outputs should be in the units of training, (n, n_outputs)."""
 
-    @abstractmethod
-    def _own_constraints(self) -> dict[str, Any]:
-        """Return the parts of `Asked` that this kind of network alone has."""
+    def _class_bounds(self) -> dict[int, float]:
+        """Return the bounds of a classifier on the errors of its classes, by code."""
+        return {}
 
     @property
     @abstractmethod
@@ -454,16 +432,16 @@ class ConvexNetwork(BaseEstimator):
     @property
     @abstractmethod
     def _takes_means(self) -> bool:
-        """Whether there is one output, of which means and slopes can be asked."""
+        """Whether there is one output, of which means and slopes can be constraints."""
 
     def fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         *,
-        X_target: Any = None,
-        groups: Any = None,
+        X_target: object = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Train the network.
 
@@ -487,11 +465,13 @@ class ConvexNetwork(BaseEstimator):
         InfeasibleConstraintError
             If a constraint cannot be met, unless `infeasible="warn"`.
         """
-        given = read(self, X, y, sample_weight, X_target, groups)
-        before = self._layers_of_last_fit()
-        return self._fit(given, before)
+        inputs = read_inputs(self, X, y, sample_weight, X_target, groups)
+        before = None
+        if self.warm_start and hasattr(self, "coefs_"):
+            before = list(map(Layer, self.coefs_, self.intercepts_))
+        return self._fit(inputs, before)
 
-    def outputs(self, X: Any) -> Array:
+    def outputs(self, X: ArrayLike) -> Array:
         """Return what the output layer gives, which constraints speak of.
 
         Parameters
@@ -507,44 +487,37 @@ class ConvexNetwork(BaseEstimator):
         layers = map(Layer, self.coefs_, self.intercepts_)
         return self._network.outputs(Network.pack(list(layers)), X)
 
-    def _layers_of_last_fit(self) -> list[Layer] | None:
-        if not self.warm_start or not hasattr(self, "coefs_"):
-            return None
-        return list(map(Layer, self.coefs_, self.intercepts_))
-
     # -- the fit -----------------------------------------------------------------------
 
-    def _fit(self, given: Given, before: list[Layer] | None) -> Self:
-        """Train from layers of the user's units, or from the start asked for."""
+    def _fit(self, inputs: FitInputs, before: list[Layer] | None) -> Self:
+        """Train, from former layers in the user's units if there are some."""
         began = time.perf_counter()
         random = as_random(self.random_state)
-        rows, held = given.rows.divided(
+        rows, held = inputs.rows.divided(
             float(self.validation_fraction), not self._is_regression, random
         )
-        self._check_held_out(given.asked, rows, held)
+        self._check_held_out(inputs.constraints, rows, held)
         y = rows.y if self._is_regression else None
         units = Units.of(rows.X, y, rows.share, bool(self.standardize))
         truth = self._truth(rows.y, units)
-        activation = activation_named(self.activation, self.init)
+        activation = select_activation(self.activation, self.init)
         sizes = (rows.X.shape[1], *map(int, self.hidden), truth.shape[1])
         network = Network(sizes, activation)
         X = units.columns(rows.X)
         objective = NetworkObjective(network, X, truth, rows.share, float(self.alpha))
         own = column_spreads(self._truth(rows.y, Units.none(1)), rows.share)[0]
-        spreads = Spreads(float(own), column_spreads(rows.X, rows.share))
-        limits = posed(
-            given.asked,
+        spreads = float(own), column_spreads(rows.X, rows.share)
+        limits = limits_on_rows(
+            inputs.constraints,
             rows,
             truth,
-            given.target,
-            given.target_share,
+            inputs.target,
+            inputs.target_share,
             units,
-            spreads,
+            *spreads,
         )
-        signs = signed_weights(given.asked, network)
-        first = self._start(objective, units, before, random)
-        if signs is not None and before is None and isinstance(self.init, str):
-            first = start_with_signs(first, signs.places, signs.signs)
+        signs = signed_weights(inputs.constraints, network)
+        first = self._start(objective, units, before, random, signs)
         training = ConstrainedTraining(
             objective, limits.rows, limits.limits, signs, first
         )
@@ -554,21 +527,26 @@ class ConvexNetwork(BaseEstimator):
         left = self.max_time
         if left is not None:
             left = max(left - (time.perf_counter() - began), 0.0)
-        solution = trained(
+        solution = train(
             training,
             rounds,
             solver=self.solver,
-            constrained=bool(given.asked),
+            constrained=bool(inputs.constraints),
             proved=bool(self.certify_rounds),
             max_rounds=int(self.max_rounds),
-            numbers={"tol": self.tol, "max_time": left, "callback": self.callback},
+            settings={"tol": self.tol, "max_time": left, "callback": self.callback},
         )
         self._refuse_or_warn(training, solution, limits, units)
-        self._tell(training, solution, rounds, units)
-        self._tell_constraints(training, solution.x, limits, given.asked, units)
+        self._set_fitted(training, solution, rounds, units)
+        self._set_feasibility(training, solution.x, limits, inputs.constraints, units)
         self._warn_of_rounding(training, solution.x, units)
         if held is not None:
-            self._tell_held_out(given.asked, held, units, spreads)
+            truth = self._truth(held.y, units)
+            there = limits_on_rows(
+                inputs.constraints, held, truth, None, None, units, *spreads
+            )
+            excesses = self._excesses(inputs.constraints, there, units)
+            self.feasibility_["validation"] = excesses
         return self
 
     def _start(
@@ -577,20 +555,30 @@ class ConvexNetwork(BaseEstimator):
         units: Units,
         before: list[Layer] | None,
         random: np.random.RandomState,
+        signs: SignedWeights | None,
     ) -> Array:
+        """Return the first parameters: of the last fit, of an MLP, or drawn."""
         network = objective.network
         if before is not None:
             shapes = [layer.weights.shape for layer in before]
             if shapes == list(zip(network.sizes[:-1], network.sizes[1:], strict=True)):
-                return network.pack(units.learned(before))
+                return network.pack(units.to_training(before))
             warn_user("warm_start: the last fit has other layers, so it is not used")
-        if isinstance(self.init, str):
-            return random_weights(network, random)
-        return warm_start_weights(self.init, objective, units)
+        if not isinstance(self.init, str):
+            return warm_start_weights(self.init, objective, units)
+        # He's rule: normal weights of variance 2 / inputs, and zero biases.
+        layers = [
+            (random.standard_normal((a, b)) * np.sqrt(2.0 / a), np.zeros(b))
+            for a, b in zip(network.sizes[:-1], network.sizes[1:], strict=True)
+        ]
+        x = network.pack(layers)
+        if signs is not None:
+            x[signs.places] = signs.signs * np.abs(x[signs.places])
+        return x
 
-    # -- what is told ------------------------------------------------------------------
+    # -- fitted attributes -------------------------------------------------------------
 
-    def _tell(
+    def _set_fitted(
         self,
         training: ConstrainedTraining,
         solution: Solution,
@@ -598,7 +586,7 @@ class ConvexNetwork(BaseEstimator):
         units: Units,
     ) -> None:
         network = training.objective.network
-        layers = units.told(network.unpack(solution.x))
+        layers = units.to_user(network.unpack(solution.x))
         self.coefs_ = [layer.weights.copy() for layer in layers]
         self.intercepts_ = [layer.biases.copy() for layer in layers]
         self.activation_ = network.activation
@@ -611,17 +599,17 @@ class ConvexNetwork(BaseEstimator):
         self.loss_ = training.objective.loss(solution.x)
         self.n_iter_ = solution.n_iter
 
-    def _tell_constraints(
+    def _set_feasibility(
         self,
         training: ConstrainedTraining,
         x: Array,
-        limits: Posed,
-        asked: Asked,
+        limits: OutputLimits,
+        constraints: Constraints,
         units: Units,
     ) -> None:
-        self.feasibility_ = {"train": self._excesses(asked, limits, units)}
+        self.feasibility_ = {"train": self._excesses(constraints, limits, units)}
         self.multipliers_ = {}
-        if not asked:
+        if not constraints:
             return
         found = training.prices(x)
         if found is None:
@@ -631,21 +619,16 @@ class ConvexNetwork(BaseEstimator):
         below, above, weights = found
         network = training.objective.network
         self.multipliers_ = limits.prices(below, above) | sign_prices(
-            asked, network, weights, units.spread
+            constraints, network, weights, units.spread
         )
 
-    def _tell_held_out(
-        self, asked: Asked, held: NetworkRows, units: Units, spreads: Spreads
-    ) -> None:
-        truth = self._truth(held.y, units)
-        there = posed(asked, held, truth, None, None, units, spreads)
-        self.feasibility_["validation"] = self._excesses(asked, there, units)
-
-    def _excesses(self, asked: Asked, there: Posed, units: Units) -> dict[str, float]:
+    def _excesses(
+        self, constraints: Constraints, there: OutputLimits, units: Units
+    ) -> dict[str, float]:
         """Return what bounds are exceeded by, of outputs as the user has them."""
         layers = list(map(Layer, self.coefs_, self.intercepts_))
         z = self._network.outputs(Network.pack(layers), there.given)
-        signs = [asked.names["monotonic_cst", k] for k in asked.everywhere]
+        signs = [constraints.names["monotonic_cst", k] for k in constraints.everywhere]
         return there.excesses(units.responses(z)) | dict.fromkeys(signs, 0.0)
 
     def _warn_of_rounding(
@@ -666,13 +649,13 @@ class ConvexNetwork(BaseEstimator):
             )
 
     def _check_held_out(
-        self, asked: Asked, rows: NetworkRows, held: NetworkRows | None
+        self, constraints: Constraints, rows: NetworkRows, held: NetworkRows | None
     ) -> None:
         """Refuse to hold out all rows that a constraint is about."""
-        for code in asked.group_means:
+        for code in constraints.group_means:
             if not (rows.groups == code).any():
                 raise InvalidInputError(
-                    f"{asked.names['group_means', code]}: validation_fraction = "
+                    f"{constraints.names['group_means', code]}: validation_fraction = "
                     f"{self.validation_fraction:g} holds out all rows of the group"
                 )
         if held is None and self.validation_fraction > 0.0:
@@ -682,7 +665,7 @@ class ConvexNetwork(BaseEstimator):
             )
 
     def _refuse_the_impossible(
-        self, training: ConstrainedTraining, limits: Posed, units: Units
+        self, training: ConstrainedTraining, limits: OutputLimits, units: Units
     ) -> None:
         """Refuse what no function of the inputs can meet, before any round.
 
@@ -699,7 +682,7 @@ class ConvexNetwork(BaseEstimator):
         self,
         training: ConstrainedTraining,
         solution: Solution,
-        limits: Posed,
+        limits: OutputLimits,
         units: Units,
     ) -> None:
         if training.violations(solution.x).any():
@@ -709,12 +692,13 @@ class ConvexNetwork(BaseEstimator):
             warn_user(f"{type(self).__name__}: {error}", ConvergenceWarning)
         elif not solution.converged:
             warn_user(
-                f"{type(self).__name__}: {not_converged(solution)}", ConvergenceWarning
+                f"{type(self).__name__}: {not_converged_message(solution)}",
+                ConvergenceWarning,
             )
 
     @staticmethod
     def _error(
-        limits: Posed, units: Units, proof: InfeasibleProof, found: BestOfAll
+        limits: OutputLimits, units: Units, proof: InfeasibleProof, found: BestOfAll
     ) -> InfeasibleConstraintError:
         """Return the error about the constraint that is exceeded most."""
         worst = int(found.excess.argmax())
@@ -737,7 +721,7 @@ class ConvexNetwork(BaseEstimator):
         copy.init = self.init
         return copy
 
-    def _alike(self, **changes: Any) -> Self:
+    def _copy_with(self, **changes: object) -> Self:
         """Return an unfitted copy with other parameters."""
         copy: Self = clone(self)
         return copy.set_params(**changes)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -109,16 +109,18 @@ class NetworkRows:
 
 
 # -----------------------------------------------------------------------------
-# What a user asks of a network, read from its parameters and checked.
+# Constraints, read from the parameters.
 # -----------------------------------------------------------------------------
 
 
+# A mean, or its lower and upper end.
+Interval: TypeAlias = float | tuple[float, float]
 # A mean given as one number holds to this share of the spread of y.
 EQUAL_MEANS = 1e-6
 
 
 @dataclass(frozen=True)
-class AskedMean:
+class MeanInterval:
     """Where a mean has to lie, in the user's units.
 
     Attributes
@@ -139,16 +141,16 @@ class AskedMean:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Constraints:
     """All constraints of a network by what they speak of, with their names.
 
     Attributes
     ----------
     class_bounds : dict of int to float
         By the code of the class.
-    group_means : dict of int to AskedMean
+    group_means : dict of int to MeanInterval
         By the code of the group.
-    target_mean : AskedMean or None
+    target_mean : MeanInterval or None
     everywhere, on_rows : dict of int to int
         Sign by column: monotone everywhere, or between rows and rows one spread away.
     names : dict
@@ -156,8 +158,8 @@ class Asked:
     """
 
     class_bounds: Mapping[int, float] = field(default_factory=dict)
-    group_means: Mapping[int, AskedMean] = field(default_factory=dict)
-    target_mean: AskedMean | None = None
+    group_means: Mapping[int, MeanInterval] = field(default_factory=dict)
+    target_mean: MeanInterval | None = None
     everywhere: Mapping[int, int] = field(default_factory=dict)
     on_rows: Mapping[int, int] = field(default_factory=dict)
     names: Mapping[tuple[str, int], str] = field(default_factory=dict)
@@ -172,12 +174,14 @@ def constraint_name(parameter: str, key: Hashable) -> str:
     return f"{parameter}[{plain(key)!r}]"
 
 
-def plain(label: Any) -> Any:
+def plain(label: Hashable) -> Hashable:
     """Return a label without numpy around it."""
     return label.item() if isinstance(label, np.generic) else label
 
 
-def read_class_bounds(given: Any, classes: Any) -> dict[int, float]:
+def read_class_bounds(
+    given: float | Mapping[Any, float] | None, classes: Sequence[Hashable]
+) -> dict[int, float]:
     """Return the bound of every class that has one, by its code.
 
     Parameters
@@ -206,7 +210,7 @@ def read_class_bounds(given: Any, classes: Any) -> dict[int, float]:
     return out
 
 
-def read_interval(name: str, given: Any) -> AskedMean:
+def read_interval(name: str, given: Interval) -> MeanInterval:
     """Return a mean or a pair of ends, checked."""
     if isinstance(given, tuple | list | np.ndarray):
         if len(given) != 2:
@@ -220,12 +224,14 @@ def read_interval(name: str, given: Any) -> AskedMean:
                 f"{name} must be a pair (low, high) with low <= high, not both "
                 f"infinite, got ({low:g}, {high:g})"
             )
-        return AskedMean(low, high)
+        return MeanInterval(low, high)
     mean = check_number(name, given)
-    return AskedMean(mean, mean, exact=True)
+    return MeanInterval(mean, mean, exact=True)
 
 
-def read_group_intervals(given: Any, labels: Sequence[Any]) -> dict[int, AskedMean]:
+def read_group_intervals(
+    given: Mapping[Any, Interval], labels: Sequence[Hashable]
+) -> dict[int, MeanInterval]:
     """Return the interval of every group that has one, by its code among `labels`."""
     if isinstance(given, Mapping) and not given:
         raise InvalidInputError("group_means is empty: name a group, or give None")
@@ -249,7 +255,10 @@ def read_group_intervals(given: Any, labels: Sequence[Any]) -> dict[int, AskedMe
 
 
 def read_column_signs(
-    parameter: str, given: Any, n_columns: int, names: Sequence[str] | None
+    parameter: str,
+    given: Mapping[Any, int] | Sequence[int] | None,
+    n_columns: int,
+    names: Sequence[str] | None,
 ) -> dict[int, int]:
     """Return 1 or -1 by column, as scikit-learn's `monotonic_cst` gives them.
 
@@ -264,7 +273,7 @@ def read_column_signs(
     if given is None:
         return {}
     if isinstance(given, Mapping):
-        known: list[Any] = list(range(n_columns)) if names is None else list(names)
+        known: list[Hashable] = list(range(n_columns)) if names is None else list(names)
         pairs = []
         for column, sign in given.items():
             if plain(column) not in known:
@@ -273,7 +282,7 @@ def read_column_signs(
                 )
             pairs.append((known.index(plain(column)), sign))
     else:
-        signs = list(given) if np.ndim(given) == 1 else [given]
+        signs = np.atleast_1d(np.asarray(given, dtype=object)).tolist()
         if len(signs) != n_columns or np.ndim(given) != 1:
             raise InvalidInputError(
                 f"{parameter} must be a dict, or have one entry a column: X has "
@@ -351,7 +360,7 @@ class Units:
         """Return responses in the units of training."""
         return (y - self.y_mean) / self.y_spread
 
-    def told(self, layers: Sequence[Layer]) -> list[Layer]:
+    def to_user(self, layers: Sequence[Layer]) -> list[Layer]:
         """Return layers of training as layers of the user's units."""
         (w, b), *rest = layers
         scaled = w / self.spread[:, None]
@@ -360,7 +369,7 @@ class Units:
         out[-1] = Layer(w * self.y_spread, b * self.y_spread + self.y_mean)
         return out
 
-    def learned(self, layers: Sequence[Layer]) -> list[Layer]:
+    def to_training(self, layers: Sequence[Layer]) -> list[Layer]:
         """Return layers of the user's units as layers of training."""
         out = list(layers)
         w, b = out[-1]
@@ -394,23 +403,8 @@ def column_spreads(X: Array, share: Array) -> Array:
 # -----------------------------------------------------------------------------
 
 
-class Spreads(NamedTuple):
-    """Weighted spreads of the training rows, in the user's units.
-
-    Attributes
-    ----------
-    y : float
-        In which one number is met.
-    columns : array of shape (d,)
-        By which rows are moved where outputs have to rise.
-    """
-
-    y: float
-    columns: Array
-
-
 @dataclass(frozen=True, eq=False)
-class Posed:
+class OutputLimits:
     """Limits on the outputs at some rows, in the units of training.
 
     Attributes
@@ -450,20 +444,21 @@ class Posed:
         }
 
 
-def posed(
-    asked: Asked,
+def limits_on_rows(
+    constraints: Constraints,
     rows: NetworkRows,
     truth: Array,
     target: Array | None,
     target_share: Array | None,
     units: Units,
-    spreads: Spreads,
-) -> Posed:
+    y_spread: float,
+    column_spread: Array,
+) -> OutputLimits:
     """Return the limits that constraints put on rows.
 
     Parameters
     ----------
-    asked : Asked
+    constraints : Constraints
     rows : NetworkRows
         In the user's units.
     truth : array of shape (n, n_outputs)
@@ -471,60 +466,71 @@ def posed(
     target, target_share : arrays or None
         Unlabelled rows in the user's units, and what they count.
     units : Units
-    spreads : Spreads
+    y_spread : float
+        Weighted spread of the training labels, the unit of means given as one number.
+    column_spread : array of shape (d,)
+        By which rows are moved where outputs have to rise.
     """
     blocks = [rows.X]
     limits: list[OutputLimit] = []
     exact: list[bool] = []
-    for code, bound in asked.class_bounds.items():
+
+    def mean_within(
+        name: str, own: Indices, share: Array, ends: MeanInterval
+    ) -> MeanWithin:
+        low, high = units.responses(np.array(ends.ends(y_spread)))
+        return MeanWithin(name, own, share, float(low), float(high))
+
+    for code, bound in constraints.class_bounds.items():
         own = np.flatnonzero(rows.y == code)
         if own.size:
             share = rows.weights[own] / rows.weights[own].sum()
-            name = asked.names["class_error_bound", code]
+            name = constraints.names["class_error_bound", code]
             limits.append(
                 ErrorBound(name, own, share, truth[own], bound / units.y_spread)
             )
             exact.append(False)
-    for code, ends in asked.group_means.items():
+    for code, ends in constraints.group_means.items():
         own = np.flatnonzero(rows.groups == code)
         if own.size:
             share = rows.weights[own] / rows.weights[own].sum()
-            name = asked.names["group_means", code]
-            limits.append(_mean(name, own, share, ends, units, spreads.y))
+            name = constraints.names["group_means", code]
+            limits.append(mean_within(name, own, share, ends))
             exact.append(ends.exact)
-    if asked.target_mean is not None and target is not None:
+    if constraints.target_mean is not None and target is not None:
         assert target_share is not None
         first = sum(map(len, blocks))
         blocks.append(target)
         own = np.arange(first, first + len(target))
-        limits.append(
-            _mean("target_mean", own, target_share, asked.target_mean, units, spreads.y)
-        )
-        exact.append(asked.target_mean.exact)
-    for column, sign in asked.on_rows.items():
+        ends = constraints.target_mean
+        limits.append(mean_within("target_mean", own, target_share, ends))
+        exact.append(constraints.target_mean.exact)
+    for column, sign in constraints.on_rows.items():
         first = sum(map(len, blocks))
         further = blocks[0].copy()
-        further[:, column] += spreads.columns[column]
+        further[:, column] += column_spread[column]
         blocks.append(further)
         here, there = np.arange(len(rows)), np.arange(first, first + len(rows))
         low, up = (here, there) if sign > 0 else (there, here)
-        limits.append(RisingRows(asked.names["monotonic_on_rows", column], low, up))
+        limits.append(
+            RisingRows(constraints.names["monotonic_on_rows", column], low, up)
+        )
         exact.append(False)
     given = np.vstack(blocks)
-    return Posed(units.columns(given), limits, exact, units.y_spread, given)
+    return OutputLimits(units.columns(given), limits, exact, units.y_spread, given)
 
 
-def signed_weights(asked: Asked, network: Network) -> SignedWeights | None:
+def signed_weights(constraints: Constraints, network: Network) -> SignedWeights | None:
     """Return the signs that make a network monotone everywhere.
 
     The first layer's weights of a column have its sign; all weights of later layers are
     not negative. Activations rise, so the outputs do.
     """
-    if not asked.everywhere:
+    if not constraints.everywhere:
         return None
-    places, signs = [], []
-    for column, sign in asked.everywhere.items():
-        own = first_weights(network, column)
+    places, signs, n_units = [], [], network.sizes[1]
+    for column, sign in constraints.everywhere.items():
+        own = np.arange(column * n_units, (column + 1) * n_units)
         places.append(own)
         signs.append(np.full(own.size, float(sign)))
     later = np.flatnonzero(network.is_weight)
@@ -534,14 +540,8 @@ def signed_weights(asked: Asked, network: Network) -> SignedWeights | None:
     return SignedWeights("monotonic_cst", np.concatenate(places), np.concatenate(signs))
 
 
-def first_weights(network: Network, column: int) -> np.ndarray:
-    """Return where the first layer's weights of a column are."""
-    units = network.sizes[1]
-    return np.arange(column * units, (column + 1) * units)
-
-
 def sign_prices(
-    asked: Asked, network: Network, multipliers: Array, spreads: Array
+    constraints: Constraints, network: Network, multipliers: Array, spreads: Array
 ) -> dict[str, float]:
     """Return what the sign of each column costs, summed over its first weights.
 
@@ -549,10 +549,10 @@ def sign_prices(
     ones in training.
     """
     out, first = {}, 0
-    for column in asked.everywhere:
+    for column in constraints.everywhere:
         size = network.sizes[1]
         price = float(multipliers[first : first + size].sum()) * float(spreads[column])
-        out[asked.names["monotonic_cst", column]] = price
+        out[constraints.names["monotonic_cst", column]] = price
         first += size
     return out
 
@@ -573,19 +573,6 @@ def worst_in_words(
             reached * units.y_spread + units.y_mean,
         )
     return 0.0, -excess * units.y_spread
-
-
-def _mean(
-    name: str,
-    rows: np.ndarray,
-    share: Array,
-    ends: AskedMean,
-    units: Units,
-    y_spread: float,
-) -> MeanWithin:
-    low, high = ends.ends(y_spread)
-    scaled = units.responses(np.array([low, high]))
-    return MeanWithin(name, rows, share, float(scaled[0]), float(scaled[1]))
 
 
 # -----------------------------------------------------------------------------

@@ -2,22 +2,25 @@
 
 import ast
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from counterpoise.data.labels_and_weights import as_classes, as_responses
 from counterpoise.data.parameters import check_choice, check_number
 from counterpoise.errors import InvalidInputError, held_back, warn_user
 from counterpoise.linalg.arrays import Array
-from counterpoise.networks.base import ConvexNetwork, read
+from counterpoise.networks.base import ConvexNetwork, read_inputs
 from counterpoise.networks.constraints import (
     InfeasibleConstraintError,
+    Interval,
     Units,
     constraint_name,
     plain,
@@ -27,7 +30,7 @@ from counterpoise.optim.dc_network.network import Layer
 from counterpoise.optim.loop import Solver
 
 # -----------------------------------------------------------------------------
-# What a tighter bound costs: fits down a list of bounds, each from the last.
+# Trade-off curves: fits for descending bounds, each from the last.
 # -----------------------------------------------------------------------------
 
 
@@ -57,10 +60,10 @@ class TradeOff:
     objective: Array
     loss: Array
     price: Array
-    feasible: Any
-    fitted: tuple[Any, ...]
+    feasible: NDArray[np.bool_]
+    fitted: tuple[ConvexNetwork | None, ...]
 
-    def at(self, bound: float) -> Any:
+    def at(self, bound: float) -> ConvexNetwork:
         """Return the estimator that was fitted with a bound of the list."""
         places = np.flatnonzero(np.isclose(self.bounds, bound, rtol=1e-9, atol=0.0))
         if not places.size:
@@ -75,21 +78,21 @@ class TradeOff:
         return found
 
 
-class WithTradeOff:
-    """A network that can be fitted down a list of bounds."""
+class TradeOffMixin(ConvexNetwork):
+    """A network that can be fitted for a list of descending bounds."""
 
     _constraint_names: tuple[str, ...] = ()
 
     def trade_off(
-        self: Any,
-        X: Any,
-        y: Any,
-        bounds: Any,
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        bounds: Sequence[float],
         *,
         constraint: str = "class_error_bound",
-        sample_weight: Any = None,
-        X_target: Any = None,
-        groups: Any = None,
+        sample_weight: ArrayLike | None = None,
+        X_target: object = None,
+        groups: ArrayLike | None = None,
     ) -> TradeOff:
         """Return fits over descending bounds of one constraint, each from the last.
 
@@ -113,28 +116,31 @@ class WithTradeOff:
         Other constraints stay as they are. Networks are not convex: a tighter bound is
         met at a higher objective as a rule, and not by necessity.
         """
-        parameter, key = self._constraint(constraint)
+        parameter, key = self._parse_constraint(constraint)
         wanted = np.unique(
             [check_number(f"bounds[{k}]", one) for k, one in enumerate(bounds)]
         )[::-1]
         if not wanted.size:
             raise InvalidInputError("bounds is empty: at least one is needed")
         name = parameter if key is None else constraint_name(parameter, key)
-        fitted: list[Any] = []
+        fitted: list[ConvexNetwork | None] = []
         before: list[Layer] | None = None
         unproved = 0
         others = getattr(self, parameter)
         if parameter == "class_error_bound" and isinstance(others, Real):
             # One number is the bound of every class; the others keep it.
-            every = self._alike()
-            read(every, X, y, sample_weight, X_target, groups)
+            every = self._copy_with()
+            read_inputs(every, X, y, sample_weight, X_target, groups)
             others = dict.fromkeys(map(plain, every.classes_), others)
         for bound in wanted:
-            one = self._with_bound(parameter, key, float(bound), others)
+            value: object = float(bound)
+            if key is not None:
+                value = {**(others if isinstance(others, Mapping) else {}), key: value}
+            one = self._copy_with(**{parameter: value, "infeasible": "raise"})
             with held_back(ConvergenceWarning):
-                given = read(one, X, y, sample_weight, X_target, groups)
+                inputs = read_inputs(one, X, y, sample_weight, X_target, groups)
                 try:
-                    one._fit(given, before)
+                    one._fit(inputs, before)
                 except InfeasibleConstraintError:
                     fitted.append(None)
                     continue
@@ -149,21 +155,30 @@ class WithTradeOff:
             )
         met = [one is not None for one in fitted]
 
-        def each(number: Callable[[Any], float]) -> Array:
+        def each(number: Callable[[ConvexNetwork], float]) -> Array:
             return np.array([np.nan if f is None else number(f) for f in fitted])
+
+        def price(net: ConvexNetwork) -> float:
+            # All classes where all have the bound.
+            own = [
+                value
+                for other, value in net.multipliers_.items()
+                if other == name or other.startswith(f"{name}[")
+            ]
+            return float(sum(own))
 
         return TradeOff(
             name,
             wanted,
             each(lambda f: f.objective_history_[-1]),
             each(lambda f: f.loss_),
-            each(lambda f: _price(f, name)),
+            each(price),
             np.array(met),
             tuple(fitted),
         )
 
-    def _constraint(self: Any, constraint: str) -> tuple[str, Any]:
-        """Return the parameter and the key that a name speaks of."""
+    def _parse_constraint(self, constraint: str) -> tuple[str, Hashable]:
+        """Return the parameter and the key of a constraint's name; None: no key."""
         parts = re.fullmatch(r"(\w+)\[(.*)\]", str(constraint))
         parameter = str(constraint) if parts is None else parts[1]
         check_choice("constraint", parameter, self._constraint_names)
@@ -173,43 +188,22 @@ class WithTradeOff:
                     "constraint must name the group: \"group_means['north']\""
                 )
             return parameter, None
-        return parameter, self._key_named(parameter, parts[2])
-
-    def _key_named(self: Any, parameter: str, text: str) -> Any:
-        """Return the class or group whose name is written so."""
         given = getattr(self, parameter)
-        if isinstance(given, Mapping):
-            for key in given:
-                if repr(plain(key)) == text:
-                    return plain(key)
+        for key in given if isinstance(given, Mapping) else ():
+            if repr(plain(key)) == parts[2]:
+                return parameter, plain(key)
         try:
-            return ast.literal_eval(text)
+            return parameter, ast.literal_eval(parts[2])
         except (ValueError, SyntaxError):
-            return text
-
-    def _with_bound(
-        self: Any, parameter: str, key: Any, bound: float, others: Any
-    ) -> Any:
-        """Return an unfitted copy with that bound, which refuses what cannot be met."""
-        value: Any = bound
-        if key is not None:
-            value = {**(others if isinstance(others, Mapping) else {}), key: bound}
-        return self._alike(**{parameter: value, "infeasible": "raise"})
-
-
-def _price(fitted: Any, name: str) -> float:
-    if name in fitted.multipliers_:
-        return float(fitted.multipliers_[name])
-    own = [p for n, p in fitted.multipliers_.items() if n.startswith(f"{name}[")]
-    return float(sum(own))
+            return parameter, parts[2]
 
 
 # -----------------------------------------------------------------------------
-# A classifier whose error on every class keeps its bound.
+# The classifier.
 # -----------------------------------------------------------------------------
 
 
-class ConvexNetworkClassifier(ClassifierMixin, WithTradeOff, ConvexNetwork):
+class ConvexNetworkClassifier(ClassifierMixin, TradeOffMixin):
     r"""A small network classifier, trained by convex rounds, with hard constraints.
 
     .. math::
@@ -349,22 +343,22 @@ class ConvexNetworkClassifier(ClassifierMixin, WithTradeOff, ConvexNetwork):
         activation: str = "sigmoid",
         alpha: float = 1e-2,
         standardize: bool = True,
-        init: Any = "he",
+        init: str | MLPClassifier | MLPRegressor = "he",
         warm_start: bool = False,
         certify_rounds: bool = True,
         solver: str | Solver = "auto",
-        class_error_bound: Any = None,
-        group_means: Any = None,
-        target_mean: Any = None,
-        monotonic_cst: Any = None,
-        monotonic_on_rows: Any = None,
+        class_error_bound: float | Mapping[Any, float] | None = None,
+        group_means: Mapping[Any, Interval] | None = None,
+        target_mean: Interval | None = None,
+        monotonic_cst: Mapping[Any, int] | Sequence[int] | None = None,
+        monotonic_on_rows: Mapping[Any, int] | Sequence[int] | None = None,
         max_rounds: int = 40,
         tol: float = 1e-7,
         validation_fraction: float = 0.0,
         infeasible: str = "raise",
         max_time: float | None = None,
         callback: Callable[..., object] | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.hidden = hidden
         self.activation = activation
@@ -387,12 +381,12 @@ class ConvexNetworkClassifier(ClassifierMixin, WithTradeOff, ConvexNetwork):
         self.callback = callback
         self.random_state = random_state
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: ArrayLike) -> Array:
         """Return outputs minus 0.5, (n,), of two classes; of more, the outputs."""
         z = self.outputs(X)
         return z[:, 0] - 0.5 if len(self.classes_) == 2 else z
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the classes.
 
         Of two the second where its output is above 0.5, of more the first of the
@@ -403,7 +397,7 @@ class ConvexNetworkClassifier(ClassifierMixin, WithTradeOff, ConvexNetwork):
             return self.classes_[(z[:, 0] > 0.5).astype(np.intp)]
         return self.classes_[np.argmax(z, axis=1)]
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: ArrayLike) -> Array:
         """Return outputs clipped to [0, 1] and normalised, a column a class.
 
         Of more than two classes the largest output has all where none is positive.
@@ -417,7 +411,7 @@ class ConvexNetworkClassifier(ClassifierMixin, WithTradeOff, ConvexNetwork):
             z[np.flatnonzero(empty), largest] = 1.0
         return z / z.sum(axis=1, keepdims=True)
 
-    def _labels(self, y: Any, weights: Array) -> Array:
+    def _labels(self, y: ArrayLike, weights: Array) -> Array:
         labels = as_classes(y, len(weights))
         counted = weights > 0.0
         self.classes_ = np.unique(labels[counted])
@@ -435,15 +429,8 @@ class ConvexNetworkClassifier(ClassifierMixin, WithTradeOff, ConvexNetwork):
             return y[:, None].copy()
         return np.eye(len(self.classes_))[y.astype(np.intp)]
 
-    def _own_constraints(self) -> dict[str, Any]:
-        bounds = read_class_bounds(self.class_error_bound, self.classes_)
-        names = {
-            ("class_error_bound", k): constraint_name(
-                "class_error_bound", self.classes_[k]
-            )
-            for k in bounds
-        }
-        return {"class_bounds": bounds, "names": names}
+    def _class_bounds(self) -> dict[int, float]:
+        return read_class_bounds(self.class_error_bound, list(self.classes_))
 
     @property
     def _is_regression(self) -> bool:
@@ -455,11 +442,11 @@ class ConvexNetworkClassifier(ClassifierMixin, WithTradeOff, ConvexNetwork):
 
 
 # -----------------------------------------------------------------------------
-# A regressor whose means, slopes and totals keep their bounds.
+# The regressor.
 # -----------------------------------------------------------------------------
 
 
-class ConvexNetworkRegressor(RegressorMixin, WithTradeOff, ConvexNetwork):
+class ConvexNetworkRegressor(RegressorMixin, TradeOffMixin):
     r"""A small network regressor, trained by convex rounds, with hard constraints.
 
     .. math::
@@ -562,21 +549,21 @@ class ConvexNetworkRegressor(RegressorMixin, WithTradeOff, ConvexNetwork):
         activation: str = "sigmoid",
         alpha: float = 1e-2,
         standardize: bool = True,
-        init: Any = "he",
+        init: str | MLPClassifier | MLPRegressor = "he",
         warm_start: bool = False,
         certify_rounds: bool = True,
         solver: str | Solver = "auto",
-        group_means: Any = None,
-        target_mean: Any = None,
-        monotonic_cst: Any = None,
-        monotonic_on_rows: Any = None,
+        group_means: Mapping[Any, Interval] | None = None,
+        target_mean: Interval | None = None,
+        monotonic_cst: Mapping[Any, int] | Sequence[int] | None = None,
+        monotonic_on_rows: Mapping[Any, int] | Sequence[int] | None = None,
         max_rounds: int = 40,
         tol: float = 1e-7,
         validation_fraction: float = 0.0,
         infeasible: str = "raise",
         max_time: float | None = None,
         callback: Callable[..., object] | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.hidden = hidden
         self.activation = activation
@@ -598,18 +585,15 @@ class ConvexNetworkRegressor(RegressorMixin, WithTradeOff, ConvexNetwork):
         self.callback = callback
         self.random_state = random_state
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: ArrayLike) -> Array:
         """Return the predicted values, (n,)."""
         return self.outputs(X)[:, 0]
 
-    def _labels(self, y: Any, weights: Array) -> Array:
+    def _labels(self, y: ArrayLike, weights: Array) -> Array:
         return as_responses(y, len(weights))
 
     def _truth(self, y: Array, units: Units) -> Array:
         return units.responses(y)[:, None]
-
-    def _own_constraints(self) -> dict[str, Any]:
-        return {}
 
     @property
     def _is_regression(self) -> bool:

@@ -1,6 +1,6 @@
 """Sparse subset selection, exemplars and image segmentation."""
 
-from counterpoise.selection.classes import ClassSelection, select_classes
+from counterpoise.selection.classes import select_classes
 from counterpoise.selection.prototypes import (
     Prototypes,
     select_prototypes,
@@ -13,6 +13,7 @@ from counterpoise.selection.segmentation import (
     segmentation_scores,
 )
 from counterpoise.selection.subset_selector import SelectionPath, SubsetSelector
+from counterpoise.weights.partial import ClassSelection
 
 __all__ = [
     "ClassSelection",

@@ -4,9 +4,10 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import ndimage, sparse
 from scipy.sparse.csgraph import connected_components
 
@@ -103,7 +104,9 @@ def spectral_histograms(
     n_regions = int(regions.max()) + 1
     histograms = np.zeros((n_regions, _N_RESPONSES, n_bins))
     varies = np.zeros(_N_RESPONSES, dtype=bool)
-    for k, (response, least) in enumerate(_responses(lab, luminance)):
+    colors = ((lab[..., k], _LEAST_COLOR_RANGE) for k in range(3))
+    filtered = ((one, _LEAST_FILTER_RANGE) for one in _filtered(luminance))
+    for k, (response, least) in enumerate(chain(colors, filtered)):
         bins = _binned(response, least, n_bins)
         varies[k] = bins.min() < bins.max()
         histograms[:, k] = _mean_histograms(bins, regions, n_regions, n_bins, window)
@@ -111,14 +114,6 @@ def spectral_histograms(
         histograms[:, ~varies] = 0.0
     features = histograms.reshape(n_regions, -1)
     return features / np.linalg.norm(features, axis=1, keepdims=True)
-
-
-def _responses(lab: Array, luminance: Array) -> Iterator[tuple[Array, float]]:
-    """Return every response with the least range of its bins, one at a time."""
-    for k in range(3):
-        yield lab[..., k], _LEAST_COLOR_RANGE
-    for one in _filtered(luminance):
-        yield one, _LEAST_FILTER_RANGE
 
 
 def _filtered(luminance: Array) -> Iterator[Array]:
@@ -241,7 +236,7 @@ def image_extra() -> Iterator[None]:
         ) from error
 
 
-def as_picture(image: Any) -> Picture:
+def as_picture(image: ArrayLike) -> Picture:
     """Return the image in colours of several kinds, or say what is wrong with it.
 
     Parameters
@@ -256,7 +251,7 @@ def as_picture(image: Any) -> Picture:
     return Picture(rgb, rgb2lab(rgb), rgb2gray(rgb))
 
 
-def _as_rgb(image: Any) -> Array:
+def _as_rgb(image: ArrayLike) -> Array:
     try:
         pixels = np.asarray(image)
     except ValueError as error:
@@ -291,7 +286,7 @@ def _as_rgb(image: Any) -> Array:
 # -----------------------------------------------------------------------------
 
 
-def as_label_image(name: str, value: Any) -> Indices:
+def as_label_image(name: str, value: ArrayLike) -> Indices:
     """Return labels, any integers, as 0..k-1 in their order.
 
     Examples
@@ -310,18 +305,6 @@ def as_label_image(name: str, value: Any) -> Indices:
         raise InvalidInputError(
             f"{name} must have the shape (height, width), got {labels.shape}"
         )
-    return _numbered(labels)
-
-
-def _numbered(labels: Any) -> Indices:
-    """Return the place of every label among those that occur, ascending."""
-    low, high = int(labels.min()), int(labels.max())
-    if high - low < labels.size and np.can_cast(labels.dtype, np.int64):
-        # Few enough to be looked up, which is faster than to sort them.
-        shifted = labels.astype(np.int64) - low
-        occurs = np.zeros(high - low + 1, dtype=np.intp)
-        occurs[shifted] = 1
-        return (np.cumsum(occurs) - 1)[shifted]
     places = np.unique(labels, return_inverse=True)[1]
     return places.reshape(labels.shape).astype(np.intp)
 
@@ -432,53 +415,37 @@ def words_of(
         repetitions are left out.
     seed : int
     """
+    from sklearn.cluster import AgglomerativeClustering, KMeans
+    from sklearn.decomposition import NMF
+    from sklearn.exceptions import ConvergenceWarning
+
     distinct = np.unique(features.round(_DECIMALS), axis=0).shape[0]
     count = min(n_words, distinct)
     if count < 2:
         words = np.average(features, axis=0, weights=area)[np.newaxis]
     elif dictionary == "ward":
-        words = _ward(features, area, borders, count)
+        touching = borders.matrix(np.ones(borders.first.size))
+        ward = AgglomerativeClustering(count, connectivity=touching)
+        member = np.eye(count)[ward.fit_predict(features)].T * area
+        words = member @ features / member.sum(axis=1, keepdims=True)
     elif dictionary == "kmeans":
-        words = _kmeans(features, area, count, seed)
+        kmeans = KMeans(count, n_init=2, random_state=seed)
+        words = kmeans.fit(features, sample_weight=area).cluster_centers_
     else:
-        words = _factors(features, count, seed)
+        # The start allows no more factors than columns.
+        nmf = NMF(
+            min(count, features.shape[1]),
+            init="nndsvda",
+            max_iter=300,
+            random_state=seed,
+        )
+        # Words need only be typical: the choice among them is certified later.
+        with held_back(ConvergenceWarning):
+            words = nmf.fit(features).components_
     length = np.linalg.norm(words, axis=1)
     words = words[length > 0] / length[length > 0, np.newaxis]
     _, first = np.unique(words.round(_DECIMALS), axis=0, return_index=True)
     return words[np.sort(first)]
-
-
-def _ward(features: Array, area: Array, borders: Borders, count: int) -> Array:
-    from sklearn.cluster import AgglomerativeClustering
-
-    touching = borders.matrix(np.ones(borders.first.size))
-    ward = AgglomerativeClustering(count, connectivity=touching)
-    owner = ward.fit_predict(features)
-    return np.array(
-        [
-            np.average(features[owner == k], axis=0, weights=area[owner == k])
-            for k in range(count)
-        ]
-    )
-
-
-def _kmeans(features: Array, area: Array, count: int, seed: int) -> Array:
-    from sklearn.cluster import KMeans
-
-    kmeans = KMeans(count, n_init=2, random_state=seed)
-    return kmeans.fit(features, sample_weight=area).cluster_centers_
-
-
-def _factors(features: Array, count: int, seed: int) -> Array:
-    from sklearn.decomposition import NMF
-    from sklearn.exceptions import ConvergenceWarning
-
-    # Its start allows no more factors than columns.
-    count = min(count, features.shape[1])
-    nmf = NMF(count, init="nndsvda", max_iter=300, random_state=seed)
-    # Words need be typical only: what is proved later is the choice among them.
-    with held_back(ConvergenceWarning):
-        return nmf.fit(features).components_
 
 
 # -----------------------------------------------------------------------------
@@ -496,7 +463,7 @@ _LEAST_SCALE, _SCALE, _PIXELS = 60.0, 61.7604, 481 * 321
 _LEAST_PIXELS, _LEAST_SHARE = 20, 1e-3
 
 
-def regions_of(picture: Picture, oversegmentation: Any) -> Indices:
+def regions_of(picture: Picture, oversegmentation: str | ArrayLike) -> Indices:
     """Return the region of every pixel, 0..n-1.
 
     Parameters

@@ -2,9 +2,9 @@
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterpoise.data.arrays import LARGEST, as_matrix
 from counterpoise.data.labels_and_weights import row_counts
@@ -26,7 +26,7 @@ from counterpoise.selection.subset_selector import (
 )
 
 # -----------------------------------------------------------------------------
-# Prototypes with a proof of how good any other choice could be.
+# Prototypes with a bound on any other choice.
 # -----------------------------------------------------------------------------
 
 
@@ -75,13 +75,13 @@ class Prototypes:
 
 
 def select_prototypes(
-    X: Any,
+    X: ArrayLike,
     n_prototypes: int | None = None,
     *,
     sparsity: float = 0.1,
     dissimilarity: Dissimilarity = "sqeuclidean",
-    candidates: Any = None,
-    sample_weight: Any = None,
+    candidates: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     max_time: float | None = None,
 ) -> Prototypes:
     r"""Return rows that stand for all, and how much better any other choice could be.
@@ -156,7 +156,10 @@ def select_prototypes(
 
 
 def candidate_costs(
-    X: Any, dissimilarity: Dissimilarity, candidates: Any, sample_weight: Any
+    X: ArrayLike,
+    dissimilarity: Dissimilarity,
+    candidates: ArrayLike | None,
+    sample_weight: ArrayLike | None,
 ) -> tuple[Array, Indices]:
     """Return p_i R_ij of rows and candidates, and the candidates' numbers."""
     items = as_matrix(X)
@@ -168,7 +171,7 @@ def candidate_costs(
         R = checked_dissimilarities(items, "the dissimilarity")
         numbers = np.arange(R.shape[1])
     elif given is not None and given.ndim == 2:
-        points = as_words(candidates, X, items, "candidates")
+        points = as_words(given, X, items, "candidates")
         R = dissimilarities(items, points, dissimilarity)
         _refuse_huge(R)
         return np.ascontiguousarray(mass[:, None] * R), np.arange(R.shape[1])
@@ -273,17 +276,17 @@ def _of_size(
 
 
 # -----------------------------------------------------------------------------
-# Which rows to label when k labels can be paid for.
+# Representative rows.
 # -----------------------------------------------------------------------------
 
 
 def select_representatives(
-    X: Any,
+    X: ArrayLike,
     k: int,
     *,
-    labelled: Any = None,
+    labelled: ArrayLike | None = None,
     dissimilarity: Dissimilarity = "sqeuclidean",
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
 ) -> Indices:
     r"""Return the k rows that stand best for all, beside those with a label.
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from counterpoise.data.parameters import (
@@ -30,7 +31,7 @@ from counterpoise.selection.image_features import (
 from counterpoise.selection.subset_selector import SubsetSelector
 
 # -----------------------------------------------------------------------------
-# How well a segmentation agrees with what people drew.
+# Agreement of segmentations.
 # -----------------------------------------------------------------------------
 
 
@@ -53,7 +54,7 @@ class SegmentationScores(NamedTuple):
     variation_of_information: float
 
 
-def segmentation_scores(labels: Any, truths: Any) -> SegmentationScores:
+def segmentation_scores(labels: ArrayLike, truths: ArrayLike) -> SegmentationScores:
     r"""Return covering, Rand index and variation of information of a segmentation.
 
     With :math:`n_{sg}` pixels in segment s of `labels` and g of a truth, :math:`n_s`
@@ -96,32 +97,21 @@ def segmentation_scores(labels: Any, truths: Any) -> SegmentationScores:
     1.0
     """
     segments = as_label_image("labels", labels)
-    scores = [_scores_of(segments, truth) for truth in _all(truths, segments.shape)]
-    return SegmentationScores(*np.mean(scores, axis=0).tolist())
-
-
-def _all(truths: Any, shape: tuple[int, ...]) -> list[Indices]:
-    """Return the truths as a list of label images of the shape."""
     if isinstance(truths, Sequence | np.ndarray) and len(truths) == 0:
         raise InvalidInputError("truths must hold at least one segmentation, got none")
-    several = _are_several(truths)
-    found = (
-        [as_label_image(f"truths[{k}]", one) for k, one in enumerate(truths)]
-        if several
-        else [as_label_image("truths", truths)]
-    )
-    for k, one in enumerate(found):
-        if one.shape != shape:
-            name = f"truths[{k}]" if several else "truths"
+    named = {"truths": truths}
+    if isinstance(truths, Sequence | np.ndarray) and np.ndim(truths[0]) == 2:
+        named = {f"truths[{k}]": truth for k, truth in enumerate(truths)}
+    scores = []
+    for name, truth in named.items():
+        image = as_label_image(name, truth)
+        if image.shape != segments.shape:
             raise InvalidInputError(
-                f"{name} must have the shape of labels, {shape}, got {one.shape}"
+                f"{name} must have the shape of labels, {segments.shape}, got "
+                f"{image.shape}"
             )
-    return found
-
-
-def _are_several(truths: Any) -> bool:
-    """Return whether truths hold label images, and not rows of one."""
-    return isinstance(truths, Sequence | np.ndarray) and np.ndim(truths[0]) == 2
+        scores.append(_scores_of(segments, image))
+    return SegmentationScores(*np.mean(scores, axis=0).tolist())
 
 
 def _scores_of(segments: Indices, truth: Indices) -> tuple[float, float, float]:
@@ -147,7 +137,7 @@ def _scores_of(segments: Indices, truth: Indices) -> tuple[float, float, float]:
 
 
 # -----------------------------------------------------------------------------
-# Segments of an image: regions that took the same word and touch.
+# Segmentation.
 # -----------------------------------------------------------------------------
 
 
@@ -181,9 +171,9 @@ class Segmentation:
 
 
 def segment(
-    image: Any,
+    image: ArrayLike,
     *,
-    oversegmentation: Any = "felzenszwalb",
+    oversegmentation: str | ArrayLike = "felzenszwalb",
     dictionary: str = "ward",
     n_words: int = 20,
     sparsity: float | Sequence[float] = 0.15,
@@ -192,7 +182,7 @@ def segment(
     n_bins: int = 11,
     edge_width: float = 0.1,
     tol: float = 1e-3,
-    random_state: Any = None,
+    random_state: int | np.random.RandomState | None = None,
     return_record: bool = False,
 ) -> Indices | Segmentation:
     r"""Return the segments of an image; how many there are follows from the image.
@@ -279,7 +269,16 @@ def segment(
     check_integer("n_bins", n_bins, low=2)
     check_number("edge_width", edge_width, low=0, closed="neither")
     check_number("tol", tol, low=0, closed="neither")
-    sparsities = _sparsities(sparsity)
+    is_sequence = np.ndim(sparsity) > 0
+    given = list(np.atleast_1d(np.asarray(sparsity, dtype=object)))
+    sparsities = np.array(
+        [
+            check_number(f"sparsity[{k}]" if is_sequence else "sparsity", one, low=0)
+            for k, one in enumerate(given)
+        ]
+    )
+    if not sparsities.size:
+        raise InvalidInputError("sparsity must have at least one value, got none")
     seed = as_seed(random_state)
 
     picture = as_picture(image)
@@ -299,7 +298,7 @@ def segment(
         tol=tol,
     )
     selector.fit(features, words=words, graph=graph, sample_weight=area)
-    if np.ndim(sparsity) == 0:
+    if not is_sequence:
         labels = merged(borders, selector.selected_[selector.labels_])[regions]
     else:
         ascending, places = np.unique(sparsities, return_inverse=True)
@@ -309,15 +308,3 @@ def segment(
     if return_record:
         return Segmentation(labels, regions, features, graph, selector)
     return labels
-
-
-def _sparsities(sparsity: Any) -> Array:
-    """Return one or several sparsities as an array."""
-    given = [sparsity] if np.ndim(sparsity) == 0 else list(sparsity)
-    if not given:
-        raise InvalidInputError("sparsity must have at least one value, got none")
-    one = np.ndim(sparsity) == 0
-    names = ["sparsity" if one else f"sparsity[{k}]" for k in range(len(given))]
-    return np.array(
-        [check_number(n, s, low=0) for n, s in zip(names, given, strict=True)]
-    )

@@ -3,15 +3,15 @@
 import copy
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.data.arrays import (
@@ -40,18 +40,17 @@ from counterpoise.errors import (
 )
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.optim.assignment.problem import (
-    AssignmentDual,
-    OneWordPenalty,
     SparseAssignment,
-    one_word_penalty,
+    SparseMatrix,
 )
 from counterpoise.optim.assignment.published import SlackADMM
+from counterpoise.optim.assignment.selection_problem import SelectionProblem
 from counterpoise.optim.assignment.solvers import AssignmentConic, ProximalADMM, Trail
-from counterpoise.optim.loop import Solution, Solver, certified, placed, solve
+from counterpoise.optim.loop import Progress, Solution, Solver
 from counterpoise.optim.registry import solver_classes
 
 # -----------------------------------------------------------------------------
-# What a selector is given, as arrays: dissimilarities, a graph, words by number.
+# Validation: dissimilarities, the graph, candidates.
 # -----------------------------------------------------------------------------
 
 
@@ -111,7 +110,7 @@ def check_size(n: int, words: int) -> None:
         )
 
 
-def as_laplacian(graph: Any, n: int) -> Any:
+def as_laplacian(graph: ArrayLike | SparseMatrix | None, n: int) -> SparseMatrix:
     """Return the Laplacian diag(W 1) - W of a graph's weights W, or None.
 
     Parameters
@@ -164,7 +163,7 @@ def as_shares(weights: Array) -> Array:
     return weights / weights.sum()
 
 
-def as_word_numbers(given: Any, n_words: int, name: str) -> Indices:
+def as_word_numbers(given: ArrayLike | None, n_words: int, name: str) -> Indices:
     """Return numbers of words, each once, ascending; none where None is given."""
     if given is None:
         return np.zeros(0, dtype=np.intp)
@@ -184,7 +183,7 @@ def as_word_numbers(given: Any, n_words: int, name: str) -> Indices:
     return np.unique(values).astype(np.intp)
 
 
-def as_word_costs(given: Any, n_words: int) -> Array:
+def as_word_costs(given: ArrayLike | None, n_words: int) -> Array:
     """Return what words cost, not negative; ones where None is given."""
     if given is None:
         return np.ones(n_words)
@@ -196,7 +195,9 @@ def as_word_costs(given: Any, n_words: int) -> Array:
     return as_weights(values, n_words, name="word_costs", of="the list of words")
 
 
-def as_words(words: Any, X: Any, items: Array, name: str = "words") -> Array:
+def as_words(
+    words: ArrayLike, X: ArrayLike, items: Array, name: str = "words"
+) -> Array:
     """Return the candidates as a matrix with the columns of the items."""
     read = as_matrix(words, name=name)
     check_same_columns(X, words, name=name)
@@ -207,196 +208,13 @@ def as_words(words: Any, X: Any, items: Array, name: str = "words") -> Array:
     return read
 
 
-def twins(R: Array, penalties: Array) -> NDArray[np.intp]:
-    """Return for every word the one that stands for it: the cheapest of equal columns.
-
-    Without a graph, moving shares from a word to one of equal dissimilarities and no
-    larger penalty never costs anything. The first of equally cheap ones stands.
-    """
-    _, group = np.unique(R, axis=1, return_inverse=True)
-    group = group.ravel()
-    order = np.lexsort((np.arange(len(group)), penalties, group))
-    first = np.ones(len(order), dtype=bool)
-    first[1:] = group[order][1:] != group[order][:-1]
-    stands = np.empty(group.max() + 1, dtype=np.intp)
-    stands[group[order][first]] = order[first]
-    return stands[group]
-
-
 # -----------------------------------------------------------------------------
-# The problem that a selector poses, for any penalty, and its solutions.
+# Solvers, and active candidates.
 # -----------------------------------------------------------------------------
 
 
 # The largest entry of a column from which a word is active.
 ACTIVE_ABOVE = 1e-3
-
-ONE_WORD = "one word: the penalty is at least the one from which a single word is best"
-
-
-@dataclass(frozen=True, eq=False)
-class PosedSelection:
-    """Items, words and a graph, before the penalty is chosen.
-
-    Attributes
-    ----------
-    dissimilarities : array of shape (n, l)
-    mass : array of shape (n,)
-        Shares of the items.
-    laplacian : sparse matrix or None
-    gamma : float
-        What the graph term is multiplied by.
-    norm : {"max", "euclidean"}
-    factors : array of shape (l,)
-        What the penalty is multiplied by, word by word.
-    candidates : array of int
-        Words that are not excluded.
-    outlier_cost : float or None
-    """
-
-    dissimilarities: Array
-    mass: Array
-    laplacian: Any
-    gamma: float
-    norm: Literal["max", "euclidean"]
-    factors: Array
-    candidates: Indices
-    outlier_cost: float | None
-
-    @property
-    def n_columns(self) -> int:
-        """The number of words, the outlier word among them."""
-        return self.dissimilarities.shape[1] + (self.outlier_cost is not None)
-
-    @property
-    def is_smoothed(self) -> bool:
-        """Whether the graph has a say."""
-        return self.laplacian is not None and self.gamma > 0.0
-
-    @property
-    def has_equal_penalties(self) -> bool:
-        """Whether every candidate has the same penalty, and there is no other word."""
-        return self.outlier_cost is None and bool(
-            (self.factors[self.candidates] == 1.0).all()
-        )
-
-    @cached_property
-    def one_word(self) -> OneWordPenalty:
-        """From which penalty on a single candidate is best, if all cost the same."""
-        return one_word_penalty(self._candidate_costs, self.norm)
-
-    @cached_property
-    def one_word_bounds(self) -> OneWordPenalty:
-        """The same between bounds, of which none is dear."""
-        return one_word_penalty(self._candidate_costs, self.norm, exact=False)
-
-    @property
-    def _candidate_costs(self) -> Array:
-        out: Array = self.mass[:, None] * self.dissimilarities[:, self.candidates]
-        return out
-
-    @cached_property
-    def _columns(self) -> tuple[Array, Array, Indices]:
-        """Costs and factors of the words that may be taken, and their numbers."""
-        R, factors = self.dissimilarities, self.factors
-        numbers = self.candidates
-        if self.outlier_cost is not None:
-            outlier = np.full((len(R), 1), self.outlier_cost)
-            R, factors = np.hstack([R, outlier]), np.append(factors, 0.0)
-            numbers = np.append(numbers, R.shape[1] - 1)
-        if not self.is_smoothed:
-            # A graph makes shares of twins cheaper than one of them, so they stay.
-            stand = twins(R[:, numbers], factors[numbers])
-            numbers = numbers[np.unique(stand)]
-        costs = np.ascontiguousarray(self.mass[:, None] * R[:, numbers])
-        return costs, factors[numbers], numbers
-
-    def problem(self, penalty: float) -> SparseAssignment:
-        """Return the problem over the words that may be taken."""
-        costs, factors, _ = self._columns
-        return SparseAssignment(
-            costs,
-            penalty * factors,
-            self.laplacian if self.is_smoothed else None,
-            self.gamma if self.is_smoothed else 0.0,
-            self.norm,
-        )
-
-    def solved(
-        self,
-        penalty: float,
-        solver: str | Solver,
-        tol: float,
-        *,
-        max_iter: int = 20_000,
-        max_time: float | None = None,
-        callback: Callable[..., Any] | None = None,
-        trail: Trail | None = None,
-    ) -> Solution:
-        """Return the assignment to all words, as the vector of its rows.
-
-        Closed forms where there are: a single word that may be taken, a single item,
-        neither penalties nor a graph, or a penalty from which on one word is best.
-        """
-        problem = self.problem(penalty)
-        found = self._closed_form(problem, penalty, tol)
-        if found is None:
-            method = resolve_solver(
-                "solver",
-                solver,
-                ASSIGNMENT_SOLVER_CHOICE,
-                lambda name: assignment_solver(name, max_time),
-                problem,
-            )
-            if isinstance(method, ProximalADMM):
-                # A search leaves its end in the trail: not in that of a parameter.
-                method = replace(method, trail=trail)
-            steps = math.ceil(max_iter / getattr(method, "every", 1))
-            found = solve(
-                problem,
-                method,
-                tol=tol,
-                max_iter=steps,
-                max_time=max_time,
-                callback=callback,
-            )
-        whole = np.zeros((len(self.mass), self.n_columns))
-        whole[:, self._columns[2]] = found.x.reshape(problem.shape)
-        return placed(found, whole.ravel())
-
-    def _closed_form(
-        self, problem: SparseAssignment, penalty: float, tol: float
-    ) -> Solution | None:
-        n, words = problem.shape
-        if n == 1 or words == 1:
-            best = int(np.argmin(problem.costs[0] + problem.penalties)) if n == 1 else 0
-            G = np.full((n, words), 1.0 if self.norm == "max" else math.sqrt(n))
-            G *= problem.penalties / n
-            return self._vertex(problem, np.full(n, best), G, tol, "closed form")
-        if self.has_equal_penalties:
-            is_known = "one_word" in self.__dict__
-            one = self.one_word if is_known else self.one_word_bounds
-            if penalty >= one.high:
-                place = np.searchsorted(self.candidates, self._columns[2])
-                G = one.prices(self._candidate_costs, penalty, self.norm)[:, place]
-                best = int(np.flatnonzero(place == one.word)[0])
-                return self._vertex(problem, np.full(n, best), G, tol, ONE_WORD)
-        if not problem.penalties.any() and not problem.is_smoothed:
-            nearest = problem.costs.argmin(axis=1)
-            G = np.zeros((n, words))
-            return self._vertex(problem, nearest, G, tol, "closed form")
-        return None
-
-    @staticmethod
-    def _vertex(
-        problem: SparseAssignment, words: Indices, G: Array, tol: float, ended: str
-    ) -> Solution:
-        """Return the solution in which every item has one word, proved by prices."""
-        U = np.zeros(problem.shape)
-        U[np.arange(len(U)), words] = 1.0
-        dual = AssignmentDual(G, U)
-        return certified(problem, U.ravel(), tol, ended=ended, hint=dual)
-
 
 SOLVER_NAMES = ("auto", "proximal-admm", "slack-admm", "original", "conic")
 ASSIGNMENT_SOLVER_CHOICE = SolverChoice(SOLVER_NAMES, solver_classes("assignment"))
@@ -411,13 +229,13 @@ def assignment_solver(name: str, max_time: float | None = None) -> Solver:
     return SlackADMM("closed" if name == "slack-admm" else "kkt")
 
 
-def active_words(assignment: Array, n_words: int) -> Any:
+def active_words(assignment: Array, n_words: int) -> NDArray[np.bool_]:
     """Return which of the words proper have an entry above 1e-3."""
     return assignment[:, :n_words].max(axis=0) > ACTIVE_ABOVE
 
 
 # -----------------------------------------------------------------------------
-# Assignments over a range of sparsities, each found from the one before.
+# Paths over sparsities, each assignment from the one before.
 # -----------------------------------------------------------------------------
 
 
@@ -450,9 +268,9 @@ class SelectionPath:
     active: NDArray[np.bool_]
     enters: Array
     solutions: tuple[Solution, ...]
-    selector: Any = field(repr=False)
+    selector: "SubsetSelector" = field(repr=False)
 
-    def at(self, sparsity: float) -> Any:
+    def at(self, sparsity: float) -> "SubsetSelector":
         """Return the fitted selector at a sparsity, solved anew if it is none of these.
 
         Parameters
@@ -461,73 +279,18 @@ class SelectionPath:
         """
         sparsity = check_number("sparsity", sparsity, low=0.0)
         near = np.flatnonzero(np.isclose(self.sparsities, sparsity, rtol=1e-12, atol=0))
-        if near.size:
-            return _fitted_at(self.selector, sparsity, self.solutions[int(near[0])])
-        return follow_sparsity(self.selector, [sparsity]).at(sparsity)
-
-
-def follow_sparsity(selector: Any, sparsities: Any) -> SelectionPath:
-    """Return the path of a fitted selector."""
-    wanted = DEFAULT_SPARSITIES
-    if sparsities is not None:
-        wanted = np.unique(as_column(sparsities, name="sparsities"))
-        if wanted.size == 0:
-            raise InvalidInputError("sparsities is empty: at least one is needed")
-        check_number("sparsities", float(wanted[0]), low=0.0)
-    posed: PosedSelection = selector.posed_
-    lambdas = wanted * posed.one_word.low
-    trail = Trail()
-    solutions = tuple(
-        posed.solved(
-            float(penalty),
-            selector.solver,
-            float(selector.tol),
-            max_iter=selector.max_iter,
-            max_time=selector.max_time,
-            callback=selector.callback,
-            trail=trail,
-        )
-        for penalty in lambdas
-    )
-    short = [k for k, one in enumerate(solutions) if not one.converged]
-    if short:
-        warn_user(
-            f"SubsetSelector.path: {len(short)} of {len(solutions)} sparsities are not "
-            f"proved to tol; at {wanted[short[0]]:g}: {solutions[short[0]]}",
-            ConvergenceWarning,
-        )
-    words = posed.dissimilarities.shape[1]
-    assignments = np.stack(
-        [one.x.reshape(len(posed.mass), posed.n_columns) for one in solutions]
-    )
-    active = np.stack([active_words(one, words) for one in assignments])
-    active[:, selector.must_include_] = True
-    last = active.shape[0] - 1 - np.argmax(active[::-1], axis=0)
-    return SelectionPath(
-        wanted,
-        lambdas,
-        assignments,
-        assignments.argmax(axis=2),
-        active,
-        np.where(active.any(axis=0), wanted[last], np.nan),
-        solutions,
-        # Another fit of the selector does not change what was found.
-        copy.copy(selector),
-    )
-
-
-def _fitted_at(selector: Any, sparsity: float, solution: Solution) -> Any:
-    """Return a selector like another, fitted at a sparsity of its path."""
-    out = copy.copy(selector)
-    out.set_params(sparsity=float(sparsity), penalty=None)
-    one = selector.posed_.one_word
-    out.lambda_max_, out.lambda_max_bounds_ = one.low, (one.low, one.high)
-    out._report(float(sparsity) * one.low, solution)
-    return out
+        if not near.size:
+            return self.selector.path([sparsity]).at(sparsity)
+        out = copy.copy(self.selector)
+        out.set_params(sparsity=float(sparsity), penalty=None)
+        one = out.problem_.one_word
+        out.lambda_max_, out.lambda_max_bounds_ = one.low, (one.low, one.high)
+        out._set_solution(float(sparsity) * one.low, self.solutions[int(near[0])])
+        return out
 
 
 # -----------------------------------------------------------------------------
-# A few words that stand for all items, found by one convex problem.
+# The estimator.
 # -----------------------------------------------------------------------------
 
 
@@ -659,7 +422,7 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
         tol: float = 1e-4,
         max_iter: int = 20_000,
         max_time: float | None = None,
-        callback: Callable[..., Any] | None = None,
+        callback: Callable[[Progress], object] | None = None,
     ) -> None:
         self.dissimilarity = dissimilarity
         self.sparsity = sparsity
@@ -675,15 +438,15 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
+        X: ArrayLike,
+        y: object = None,
         *,
-        words: Any = None,
-        graph: Any = None,
-        sample_weight: Any = None,
-        word_costs: Any = None,
-        must_include: Any = None,
-        must_exclude: Any = None,
+        words: ArrayLike | None = None,
+        graph: ArrayLike | SparseMatrix | None = None,
+        sample_weight: ArrayLike | None = None,
+        word_costs: ArrayLike | None = None,
+        must_include: ArrayLike | None = None,
+        must_exclude: ArrayLike | None = None,
     ) -> Self:
         """Assign the items to few words.
 
@@ -704,35 +467,35 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
             Words that cost no penalty, and words that are no candidates.
         """
         self._check()
-        posed, points = self._pose(
+        problem, points = self._pose(
             X, words, graph, sample_weight, word_costs, must_include, must_exclude
         )
         self.words_ = points
-        self.posed_ = posed
+        self.problem_ = problem
         self.must_include_ = as_word_numbers(
-            must_include, posed.dissimilarities.shape[1], "must_include"
+            must_include, problem.dissimilarities.shape[1], "must_include"
         )
         if self.penalty is None:
-            one = posed.one_word
+            one = problem.one_word
             self.lambda_max_bounds_: tuple[float, float] = (one.low, one.high)
             self.lambda_max_ = one.low
             penalty = float(self.sparsity) * one.low
         else:
             self.lambda_max_bounds_ = (np.nan, np.nan)
             self.lambda_max_, penalty = np.nan, float(self.penalty)
-        solution = posed.solved(
+        solution = problem.solved(
             penalty,
-            self.solver,
+            self._select_solver,
             float(self.tol),
             max_iter=self.max_iter,
             max_time=self.max_time,
             callback=self.callback,
         )
-        self._report(penalty, solution)
+        self._set_solution(penalty, solution)
         self._warn()
         return self
 
-    def predict(self, X: Any) -> Indices:
+    def predict(self, X: ArrayLike) -> Indices:
         """Return the nearest of the selected words, by its place in `selected_`.
 
         Parameters
@@ -758,7 +521,7 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
             out[R.min(axis=1) > self.outlier_cost] = -1
         return out
 
-    def path(self, sparsities: Any = None) -> SelectionPath:
+    def path(self, sparsities: ArrayLike | None = None) -> SelectionPath:
         """Return the assignments over a range of sparsities, each from the one before.
 
         Parameters
@@ -767,7 +530,52 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
             At least 0; None: twelve from 0.01 to 1, evenly in their logarithm.
         """
         check_is_fitted(self, "selected_")
-        return follow_sparsity(self, sparsities)
+        wanted = DEFAULT_SPARSITIES
+        if sparsities is not None:
+            wanted = np.unique(as_column(sparsities, name="sparsities"))
+            if wanted.size == 0:
+                raise InvalidInputError("sparsities is empty: at least one is needed")
+            check_number("sparsities", float(wanted[0]), low=0.0)
+        problem: SelectionProblem = self.problem_
+        lambdas = wanted * problem.one_word.low
+        trail = Trail()
+        solutions = tuple(
+            problem.solved(
+                float(penalty),
+                self._select_solver,
+                float(self.tol),
+                max_iter=self.max_iter,
+                max_time=self.max_time,
+                callback=self.callback,
+                trail=trail,
+            )
+            for penalty in lambdas
+        )
+        short = [k for k, one in enumerate(solutions) if not one.converged]
+        if short:
+            warn_user(
+                f"SubsetSelector.path: {len(short)} of {len(solutions)} sparsities are "
+                f"not proved to tol; at {wanted[short[0]]:g}: {solutions[short[0]]}",
+                ConvergenceWarning,
+            )
+        words = problem.dissimilarities.shape[1]
+        assignments = np.stack(
+            [one.x.reshape(len(problem.mass), problem.n_columns) for one in solutions]
+        )
+        active = np.stack([active_words(one, words) for one in assignments])
+        active[:, self.must_include_] = True
+        last = active.shape[0] - 1 - np.argmax(active[::-1], axis=0)
+        return SelectionPath(
+            wanted,
+            lambdas,
+            assignments,
+            assignments.argmax(axis=2),
+            active,
+            np.where(active.any(axis=0), wanted[last], np.nan),
+            solutions,
+            # Another fit of the selector does not change what was found.
+            copy.copy(self),
+        )
 
     def _check(self) -> None:
         check_parameters(self, self._rules)
@@ -785,16 +593,25 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
                 "take 'proximal-admm' or 'conic'"
             )
 
+    def _select_solver(self, problem: SparseAssignment) -> Solver:
+        return resolve_solver(
+            "solver",
+            self.solver,
+            ASSIGNMENT_SOLVER_CHOICE,
+            lambda name: assignment_solver(name, self.max_time),
+            problem,
+        )
+
     def _pose(
         self,
-        X: Any,
-        words: Any,
-        graph: Any,
-        sample_weight: Any,
-        word_costs: Any,
-        must_include: Any,
-        must_exclude: Any,
-    ) -> tuple[PosedSelection, Array | None]:
+        X: ArrayLike,
+        words: ArrayLike | None,
+        graph: ArrayLike | SparseMatrix | None,
+        sample_weight: ArrayLike | None,
+        word_costs: ArrayLike | None,
+        must_include: ArrayLike | None,
+        must_exclude: ArrayLike | None,
+    ) -> tuple[SelectionProblem, Array | None]:
         """Return the problem, and the candidates as rows."""
         items = estimator_matrix(self, X, reset=True)
         n = len(items)
@@ -830,7 +647,7 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
             raise InvalidInputError("must_exclude leaves no word")
         factors = as_word_costs(word_costs, count).copy()
         factors[included] = 0.0
-        posed = PosedSelection(
+        problem = SelectionProblem(
             R,
             as_shares(weights),
             as_laplacian(graph, n),
@@ -840,15 +657,15 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
             candidates,
             None if self.outlier_cost is None else float(self.outlier_cost),
         )
-        return posed, points
+        return problem, points
 
-    def _report(self, penalty: float, solution: Solution) -> None:
-        """Set what is read off a solution."""
-        posed: PosedSelection = self.posed_
-        words = posed.dissimilarities.shape[1]
-        self.lambda_, self.gamma_ = penalty, posed.gamma
+    def _set_solution(self, penalty: float, solution: Solution) -> None:
+        """Set the fitted attributes of a solution."""
+        problem: SelectionProblem = self.problem_
+        words = problem.dissimilarities.shape[1]
+        self.lambda_, self.gamma_ = penalty, problem.gamma
         self.solution_ = solution
-        self.assignment_ = solution.x.reshape(len(posed.mass), posed.n_columns)
+        self.assignment_ = solution.x.reshape(len(problem.mass), problem.n_columns)
         taken = self.assignment_.argmax(axis=1)
         self.selected_ = np.unique(taken[taken < words])
         self.labels_ = np.where(
@@ -865,17 +682,17 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
         if not self.solution_.converged:
             warn_user(f"SubsetSelector: {self.solution_}", ConvergenceWarning)
             return
-        posed: PosedSelection = self.posed_
+        problem: SelectionProblem = self.problem_
         merged = np.unique(self.labels_).size == 1 and len(self.labels_) > 1
         light = self.lambda_ < MERGED_BELOW * self.lambda_max_
-        if posed.is_smoothed and merged and light:
+        if problem.is_smoothed and merged and light:
             warn_user(
                 f"one label is left at a sparsity of {self.sparsity:g}: smoothness "
                 f"{self.smoothness:g} merges all items; lower it, or the sparsity, to "
                 "keep more"
             )
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = False
         return tags

@@ -41,7 +41,7 @@ def whole_programme(C):
     return linprog(cost, A_ub=sparse.vstack(A), b_ub=np.concatenate(b)).fun
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(5))
 def test_few_binding_words_give_the_whole_programme(seed):
     rng = np.random.default_rng(seed)
     C = rng.random((int(rng.integers(2, 25)), int(rng.integers(2, 25))))

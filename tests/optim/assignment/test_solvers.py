@@ -17,8 +17,8 @@ from counterpoise.optim import (
     default_solver,
     solve,
 )
-from counterpoise.optim.assignment.problem import SparseAssignment, reduced
-from counterpoise.optim.assignment.published import _ClosedStep, _KKTStep
+from counterpoise.optim.assignment.problem import Smoother, SparseAssignment
+from counterpoise.optim.assignment.published import _closed_step, _kkt_step
 from counterpoise.optim.assignment.solvers import Trail
 
 SETTINGS = solver_settings("assignment")
@@ -81,8 +81,8 @@ def test_both_forms_of_the_published_step_are_one():
     L = laplacian(graph(n, 0))
     a, b = rng.normal(size=(2, n, words))
     levels = rng.random(words)
-    closed = _ClosedStep(reduced(L, n), gamma / mu).taken(a, b, levels)
-    kkt = _KKTStep.of(L, n, gamma, mu).taken(a, b, levels)
+    closed = _closed_step(Smoother(L, n), gamma / mu, levels)(a, b)
+    kkt = _kkt_step(L, n, gamma / mu, levels)(a, b)
     for one, other in zip(closed, kkt, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
 
@@ -98,17 +98,16 @@ def test_with_the_printed_sign_the_published_method_finds_another_point():
     assert worse > 1.3 * right.certificate.objective
 
 
-@pytest.mark.parametrize("how", ["sparse", "inverse", "eigen", "auto"])
+@pytest.mark.parametrize("how", ["sparse", "inverse", "auto"])
 def test_smoothing_solves_its_equations(how):
     n = 30
     L = laplacian(graph(n, 1, 0.1))
-    prepared = reduced(L, n, how)
+    smoother = Smoother(L, n, how)
     X = np.random.default_rng(0).normal(size=(n, 5))
     for t in (0.1, 10.0):
         out = np.empty_like(X)
-        out[prepared.order] = prepared.at(t).apply(
-            np.ascontiguousarray(X[prepared.order])
-        )
+        ordered = np.ascontiguousarray(X[smoother.order])
+        out[smoother.order] = smoother.apply(ordered, t)
         np.testing.assert_allclose(out + t * (L @ out), X, atol=1e-10)
 
 

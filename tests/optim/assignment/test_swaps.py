@@ -12,7 +12,7 @@ def cost(C, penalties, words):
 
 
 @pytest.mark.parametrize("is_sized", [True, False])
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(8))
 def test_no_single_change_makes_the_set_cheaper(seed, is_sized):
     rng = np.random.default_rng(seed)
     n, words = int(rng.integers(2, 12)), int(rng.integers(2, 9))

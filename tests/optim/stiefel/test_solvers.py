@@ -47,7 +47,7 @@ def check_monotone(seen):
 
 
 @pytest.mark.parametrize("relaxation", ["sdp", "parabolic"])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_constrained_problems_become_feasible_and_never_worse(seed, relaxation):
     problem, start = constrained(seed)
     found, seen = followed(problem, SequentialRelaxation(relaxation), start)
@@ -68,7 +68,7 @@ def test_without_polish_rounds_are_monotone_and_near():
 
 
 def test_every_term_at_once_is_searched():
-    for seed, nonnegative in product(range(3), (False, True)):
+    for seed, nonnegative in product(range(2), (False, True)):
         problem, _ = everything(seed, nonnegative=nonnegative)
         start = frame(np.random.default_rng(seed), *problem.shape)
         found, seen = followed(problem, SequentialRelaxation(), start, tol=1e-5)
@@ -125,7 +125,7 @@ def test_a_problem_in_which_nothing_varies_is_solved_at_once():
     assert found.certificate.objective == pytest.approx(4.0)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_spectral_rounds_are_as_good_as_the_best_of_many_descents(seed):
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(5, 20)), int(rng.integers(1, 4))
@@ -138,7 +138,7 @@ def test_spectral_rounds_are_as_good_as_the_best_of_many_descents(seed):
     assert found.certificate.objective <= least + 1e-8
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_descent_ends_at_a_stationary_frame_and_never_rises(seed):
     rng = np.random.default_rng(seed)
     problem = OrthogonalProblem(symmetric(rng, 70), rng.standard_normal((70, 4)))

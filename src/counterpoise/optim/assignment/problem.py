@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import linprog
-from scipy.sparse.linalg import splu
+from scipy.sparse.linalg import SuperLU, splu
 
 from counterpoise.linalg.arrays import Array, Indices, finite_array
 from counterpoise.optim.assignment.local_search import (
@@ -21,6 +20,9 @@ from counterpoise.optim.assignment.local_search import (
 )
 from counterpoise.optim.certificate import Certificate
 from counterpoise.optim.sets import project_rows
+
+# scipy.sparse has no types.
+SparseMatrix: TypeAlias = Any
 
 # -----------------------------------------------------------------------------
 # From which penalty on a single word is optimal.
@@ -308,8 +310,9 @@ class SparseAssignment:
     """
 
     costs: Array
+    # A float becomes an array.
     penalties: Any
-    laplacian: Any = None
+    laplacian: SparseMatrix = None
     smoothness: float = 0.0
     norm: Literal["max", "euclidean"] = "max"
 
@@ -505,11 +508,7 @@ def _lengths(G: Array) -> Array:
 
 
 # -----------------------------------------------------------------------------
-# Applying :math:`(I + t L)^{-1}` to the columns of a matrix, for many matrices.
-#
-# The same system at every iteration, another t now and then. Items are put into the
-# order
-# `order` once, so that no iteration permutes anything.
+# Smoothing: (I + t L)^-1 applied to the columns of a matrix, for many matrices.
 # -----------------------------------------------------------------------------
 
 
@@ -517,137 +516,89 @@ def _lengths(G: Array) -> Array:
 # entries (20 to 50 columns), unless the inverse is too large to store.
 DENSE_SHARE, DENSE_MOST = 1.0 / 9.0, 4000
 
-Reduction = Literal["auto", "sparse", "inverse", "eigen"]
+Reduction = Literal["auto", "sparse", "inverse"]
 
 
-class Smoother(Protocol):
-    """The inverse for one t."""
+class Smoother:
+    """Apply (I + t L)^-1, by sparse triangular factors or by a stored inverse.
 
-    def apply(self, X: Array) -> Array:
-        """Return the inverse times X; X is overwritten."""
-        ...
-
-
-class Reduced(Protocol):
-    """A Laplacian prepared for any t."""
-
-    @property
-    def order(self) -> Indices:
-        """The items as the smoothers see them."""
-        ...
-
-    def at(self, t: float) -> Smoother:
-        """Return the smoother for t."""
-        ...
-
-
-def reduced(laplacian: Any, n: int, how: Reduction = "auto") -> Reduced:
-    """Return the Laplacian prepared, as sparse triangles or as a dense matrix.
+    The matrix is factored once for every t, and `order` applied to the items once, so
+    that no iteration permutes anything.
 
     Parameters
     ----------
     laplacian : sparse matrix of shape (n, n) or None
         None: the identity, nothing is smoothed.
     n : int
-    how : {"auto", "sparse", "inverse", "eigen"}
-        Sparse triangles; a stored inverse, made by Cholesky for every t, or by one
-        eigen-decomposition for all t. "auto": triangles, unless they are nearly full.
+    reduction : {"auto", "sparse", "inverse"}
+        Sparse triangles, or a stored inverse. "auto": triangles, unless they are nearly
+        full.
+
+    Attributes
+    ----------
+    order : array of shape (n,)
+        The items in the order that `apply` expects.
     """
-    if laplacian is None:
-        return _Untouched(np.arange(n))
-    L = sparse.csc_matrix(laplacian, dtype=float)
-    if how == "eigen":
-        return _Eigen.of(L)
-    full = L.nnz > DENSE_SHARE * n * n and n <= DENSE_MOST
-    if how == "inverse" or (how == "auto" and full):
-        return _Dense(np.arange(n), L.toarray())
-    factor = _factor(L + sparse.identity(n, format="csc"), "MMD_AT_PLUS_A")
-    if how == "auto" and factor.L.nnz > DENSE_SHARE * n * n and n <= DENSE_MOST:
-        return _Dense(np.arange(n), L.toarray())
-    order = np.argsort(factor.perm_c)
-    return _Triangles(order, sparse.csc_matrix(L[order][:, order]))
 
+    def __init__(
+        self, laplacian: SparseMatrix, n: int, reduction: Reduction = "auto"
+    ) -> None:
+        self.order: Indices = np.arange(n)
+        self._L: SparseMatrix = laplacian
+        self._is_dense = False
+        self._t = np.nan
+        if laplacian is None:
+            return
+        L = sparse.csc_matrix(laplacian, dtype=float)
+        full, can_store = DENSE_SHARE * n * n, n <= DENSE_MOST
+        self._is_dense = reduction == "inverse" or (
+            reduction == "auto" and L.nnz > full and can_store
+        )
+        if not self._is_dense:
+            factor = _factor(L + sparse.identity(n, format="csc"), "MMD_AT_PLUS_A")
+            self._is_dense = reduction == "auto" and factor.L.nnz > full and can_store
+            if not self._is_dense:
+                self.order = np.argsort(factor.perm_c)
+        if self._is_dense:
+            self._L = L.toarray()
+        else:
+            self._L = sparse.csc_matrix(L[self.order][:, self.order])
 
-def _factor(A: Any, ordering: str) -> Any:
-    # Positive definite matrices need no pivots beside the diagonal.
-    options = {"SymmetricMode": True}
-    return splu(A, permc_spec=ordering, diag_pivot_thresh=0.0, options=options)
-
-
-@dataclass(frozen=True)
-class _Untouched:
-    order: Indices
-
-    def at(self, t: float) -> "_Untouched":
-        return self
-
-    def apply(self, X: Array) -> Array:
+    def apply(self, X: Array, t: float) -> Array:
+        """Return the inverse times X, rows in `order`; X is overwritten."""
+        if self._L is None:
+            return X
+        if t != self._t:
+            self._t = t
+            self._prepare(t)
+        if self._is_dense:
+            return self._inverse @ X
+        triangular_solves(*self._triangle, X)
         return X
 
-
-@dataclass(frozen=True, eq=False)
-class _Matrix:
-    inverse: Array
-
-    def apply(self, X: Array) -> Array:
-        return self.inverse @ X
-
-
-@dataclass(frozen=True, eq=False)
-class _Dense:
-    order: Indices
-    L: Array
-
-    def at(self, t: float) -> _Matrix:
-        A = np.asfortranarray(t * self.L)
-        A.flat[:: len(A) + 1] += 1.0
-        factor, _ = dpotrf(A, lower=1, overwrite_a=1)
-        inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
-        lower = np.tril(inverse)
-        return _Matrix(lower + np.tril(inverse, -1).T)
-
-
-@dataclass(frozen=True, eq=False)
-class _Eigen:
-    order: Indices
-    values: Array
-    vectors: Array
-
-    @classmethod
-    def of(cls, L: Any) -> "_Eigen":
-        values, vectors = eigh(L.toarray(), check_finite=False)
-        return cls(np.arange(len(values)), np.maximum(values, 0.0), vectors)
-
-    def at(self, t: float) -> _Matrix:
-        return _Matrix((self.vectors / (1.0 + t * self.values)) @ self.vectors.T)
-
-
-@dataclass(frozen=True, eq=False)
-class _Triangle:
-    starts: Indices
-    rows: Indices
-    entries: Array
-    pivots: Array
-
-    def apply(self, X: Array) -> Array:
-        triangular_solves(self.starts, self.rows, self.entries, self.pivots, X)
-        return X
-
-
-@dataclass(frozen=True, eq=False)
-class _Triangles:
-    order: Indices
-    L: Any
-
-    def at(self, t: float) -> _Triangle:
-        n = self.L.shape[0]
-        factor = _factor(t * self.L + sparse.identity(n, format="csc"), "NATURAL")
+    def _prepare(self, t: float) -> None:
+        """Factor the matrix for a new t."""
+        if self._is_dense:
+            A = np.asfortranarray(t * self._L)
+            A.flat[:: len(A) + 1] += 1.0
+            factor, _ = dpotrf(A, lower=1, overwrite_a=1)
+            inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
+            self._inverse: Array = np.tril(inverse) + np.tril(inverse, -1).T
+            return
+        n = len(self.order)
+        factor = _factor(t * self._L + sparse.identity(n, format="csc"), "NATURAL")
         assert np.array_equal(factor.perm_c, np.arange(n))
         assert np.array_equal(factor.perm_r, np.arange(n))
         below = sparse.tril(factor.L, -1, format="csc")
-        return _Triangle(
+        self._triangle = (
             below.indptr.astype(np.intp),
             below.indices.astype(np.intp),
             below.data,
             factor.U.diagonal(),
         )
+
+
+def _factor(A: SparseMatrix, ordering: str) -> SuperLU:
+    # Positive definite matrices need no pivots beside the diagonal.
+    options = {"SymmetricMode": True}
+    return splu(A, permc_spec=ordering, diag_pivot_thresh=0.0, options=options)

@@ -1,26 +1,35 @@
 """The published ADMM of subset selection."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve
 
 from counterpoise.linalg.arrays import Array
-from counterpoise.optim.assignment.problem import AssignmentDual, Reduced, reduced
+from counterpoise.optim.assignment.problem import (
+    AssignmentDual,
+    Smoother,
+    SparseAssignment,
+    SparseMatrix,
+)
 from counterpoise.optim.assignment.solvers import (
+    ACCEPTS_ASSIGNMENT,
     BestAssignment,
     check_penalty,
     first_penalty,
-    of_words,
 )
 from counterpoise.optim.loop import Requirements, State
 from counterpoise.optim.sets import project_rows
 
+# From a and b to U and V.
+FirstStep: TypeAlias = Callable[[Array, Array], tuple[Array, Array]]
+
 
 @dataclass(frozen=True, eq=False)
 class _SlackMemory:
-    step: "_ClosedStep | _KKTStep"
+    step: FirstStep
     U: Array
     V: Array
     y1: Array
@@ -86,6 +95,7 @@ class SlackADMM:
     update: Literal["closed", "kkt"] = "closed"
     every: int = 20
     mu: float | None = None
+    accepts: ClassVar[Requirements] = ACCEPTS_ASSIGNMENT
 
     def __post_init__(self) -> None:
         check_penalty(self.mu)
@@ -94,12 +104,7 @@ class SlackADMM:
         if self.every < 1:
             raise ValueError(f"every must be at least 1, got {self.every}")
 
-    @property
-    def accepts(self) -> Requirements:
-        """A sparse assignment."""
-        return of_words()
-
-    def begin(self, problem: Any, x: Array | None) -> State:
+    def begin(self, problem: SparseAssignment, x: Array | None) -> State:
         """Return the first state."""
         if problem.norm != "max":
             raise ValueError(
@@ -108,22 +113,22 @@ class SlackADMM:
         best = BestAssignment.at(problem, x)
         mu = first_penalty(problem) if self.mu is None else self.mu
         L = problem.laplacian if problem.is_smoothed else None
-        step: _ClosedStep | _KKTStep
+        n, t, levels = len(best.U), problem.smoothness / mu, problem.penalties / mu
         if self.update == "closed":
-            step = _ClosedStep(reduced(L, len(best.U)), problem.smoothness / mu)
+            step = _closed_step(Smoother(L, n), t, levels)
         else:
-            step = _KKTStep.of(L, len(best.U), problem.smoothness, mu)
+            step = _kkt_step(L, n, t, levels)
         zero = np.zeros_like(best.U)
         memory = _SlackMemory(step, best.U, zero, zero, zero, mu, best, 0)
-        return self._state(problem, memory)
+        return best.state(problem, memory, {"iterations": 0})
 
-    def step(self, problem: Any, state: State) -> State:
+    def step(self, problem: SparseAssignment, state: State) -> State:
         """Return the state after `every` iterations."""
         memory: _SlackMemory = state.memory
         Uh, Vh, y1, y2, mu = memory.U, memory.V, memory.y1, memory.y2, memory.mu
-        costs, levels = problem.excess_costs / mu, problem.penalties / mu
+        costs = problem.excess_costs / mu
         for _ in range(self.every):
-            U, V = memory.step.taken(Uh - y1, Vh - y2, levels)
+            U, V = memory.step(Uh - y1, Vh - y2)
             Uh = project_rows(U + y1 - costs)
             Vh = np.maximum(V + y2, 0.0)
             y1 = y1 + U - Uh
@@ -132,58 +137,40 @@ class SlackADMM:
         for Y in (U, Uh):
             best = best.or_dual(problem, AssignmentDual(-mu * y2, Y))
         rounds = memory.rounds + self.every
-        return self._state(
-            problem, _SlackMemory(memory.step, Uh, Vh, y1, y2, mu, best, rounds)
-        )
-
-    @staticmethod
-    def _state(problem: Any, memory: _SlackMemory) -> State:
-        return memory.best.state(problem, memory, {"iterations": memory.rounds})
+        memory = _SlackMemory(memory.step, Uh, Vh, y1, y2, mu, best, rounds)
+        return best.state(problem, memory, {"iterations": rounds})
 
 
-@dataclass(frozen=True, eq=False)
-class _ClosedStep:
-    reduced: Reduced
-    t: float
+def _closed_step(smoother: Smoother, t: float, levels: Array) -> FirstStep:
+    """Return the first step in closed form."""
+    order = smoother.order
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "smoother", self.reduced.at(self.t))
-
-    def taken(self, a: Array, b: Array, levels: Array) -> tuple[Array, Array]:
-        """Return U and V."""
-        order = self.reduced.order
+    def step(a: Array, b: Array) -> tuple[Array, Array]:
         middle = (a + b).mean(axis=0) - 2.0 * levels / len(a)
-        smooth = self.smoother.apply(  # type: ignore[attr-defined]
-            np.ascontiguousarray(0.5 * (a - b)[order])
-        )
         U = np.empty_like(a)
-        U[order] = smooth
+        U[order] = smoother.apply(np.ascontiguousarray(0.5 * (a - b)[order]), t)
         U += 0.5 * middle
         return U, middle - U
 
+    return step
 
-@dataclass(frozen=True, eq=False)
-class _KKTStep:
-    factor: Any
-    n: int
 
-    @classmethod
-    def of(cls, laplacian: Any, n: int, smoothness: float, mu: float) -> "_KKTStep":
-        """Return the step with its matrix factored, divided by mu."""
-        K = np.zeros((3 * n - 1, 3 * n - 1))
-        np.fill_diagonal(K[: 2 * n, : 2 * n], 1.0)
-        if laplacian is not None:
-            K[:n, :n] += (2.0 * smoothness / mu) * laplacian.toarray()
-        chain = np.eye(n)[:-1] - np.eye(n)[1:]
-        K[2 * n :, : 2 * n] = np.hstack([chain, chain])
-        K[: 2 * n, 2 * n :] = K[2 * n :, : 2 * n].T
-        return cls(lu_factor(K, check_finite=False), n)
+def _kkt_step(laplacian: SparseMatrix, n: int, t: float, levels: Array) -> FirstStep:
+    """Return the first step by the factored KKT matrix, divided by mu."""
+    K = np.zeros((3 * n - 1, 3 * n - 1))
+    np.fill_diagonal(K[: 2 * n, : 2 * n], 1.0)
+    if laplacian is not None:
+        K[:n, :n] += 2.0 * t * laplacian.toarray()
+    chain = np.eye(n)[:-1] - np.eye(n)[1:]
+    K[2 * n :, : 2 * n] = np.hstack([chain, chain])
+    K[: 2 * n, 2 * n :] = K[2 * n :, : 2 * n].T
+    factor = lu_factor(K, check_finite=False)
 
-    def taken(self, a: Array, b: Array, levels: Array) -> tuple[Array, Array]:
-        """Return U and V."""
-        n = self.n
+    def step(a: Array, b: Array) -> tuple[Array, Array]:
         right = np.zeros((3 * n - 1, a.shape[1]))
         right[:n] = a - levels / n
         right[n : 2 * n] = b - levels / n
-        solved = lu_solve(self.factor, right, check_finite=False)
+        solved = lu_solve(factor, right, check_finite=False)
         return solved[:n], solved[n : 2 * n]
+
+    return step

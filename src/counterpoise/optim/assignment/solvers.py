@@ -3,19 +3,19 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from counterpoise.linalg.arrays import Array
+from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.optim.assignment.local_search import improved_set, proximal_sweep
 from counterpoise.optim.assignment.problem import (
     AssignmentDual,
-    Reduced,
     Reduction,
     Smoother,
-    reduced,
+    SparseAssignment,
+    SparseMatrix,
 )
 from counterpoise.optim.loop import Requirements, State
 
@@ -37,17 +37,17 @@ class BestAssignment:
     bound: float = -math.inf
 
     @classmethod
-    def at(cls, problem: Any, x: Array | None) -> "BestAssignment":
+    def at(cls, problem: SparseAssignment, x: Array | None) -> "BestAssignment":
         """Return the incumbent of a search that begins at x, or at equal shares."""
         first = problem.matrix(problem.start() if x is None else problem.inside(x))
         return cls(first, problem.excess(first))
 
-    def or_point(self, problem: Any, U: Array) -> "BestAssignment":
+    def or_point(self, problem: SparseAssignment, U: Array) -> "BestAssignment":
         """Return the better of this assignment and U."""
         excess = problem.excess(U)
         return replace(self, U=U, excess=excess) if excess < self.excess else self
 
-    def or_rounded(self, problem: Any, U: Array) -> "BestAssignment":
+    def or_rounded(self, problem: SparseAssignment, U: Array) -> "BestAssignment":
         """Return the better of this assignment and one of whole items near U.
 
         Words with an entry of one half or more are improved word by word, and every
@@ -64,15 +64,17 @@ class BestAssignment:
         whole[np.arange(len(U)), cheapest] = 1.0
         return self.or_point(problem, whole)
 
-    def or_dual(self, problem: Any, dual: AssignmentDual) -> "BestAssignment":
+    def or_dual(
+        self, problem: SparseAssignment, dual: AssignmentDual
+    ) -> "BestAssignment":
         """Return the better of this dual point and another."""
         bound = problem.excess_bound(dual)
         return replace(self, dual=dual, bound=bound) if bound > self.bound else self
 
     def state(
         self,
-        problem: Any,
-        memory: Any,
+        problem: SparseAssignment,
+        memory: object,
         counts: Mapping[str, int],
         stalled: bool = False,
     ) -> State:
@@ -82,13 +84,12 @@ class BestAssignment:
         return State(x, claim, memory, self.dual, counts, stalled)
 
 
-def of_words() -> Requirements:
-    """Return what the solvers need that assign items to words."""
-    return Requirements(
-        objective=("value", "gradient"),
-        problem=("excess_costs", "penalties", "excess", "excess_bound", "claim"),
-        hint="a SparseAssignment is needed",
-    )
+# What solvers of assignment problems need.
+ACCEPTS_ASSIGNMENT = Requirements(
+    objective=("value", "gradient"),
+    problem=("excess_costs", "penalties", "excess", "excess_bound", "claim"),
+    hint="a SparseAssignment is needed",
+)
 
 
 # -----------------------------------------------------------------------------
@@ -108,7 +109,7 @@ LARGEST_SMOOTHING = 1e10
 class _Halves:
     """The splitting, items in the smoother's order; overwritten by every sweep."""
 
-    reduced: Reduced
+    smoother: Smoother
     Z1: Array
     Z2: Array
     y1: Array
@@ -116,21 +117,13 @@ class _Halves:
     mu: float
     rows: Array
     columns: Array
-    smoother: Smoother | None = None
-    t: float = math.nan
-
-    def smoothed(self, X: Array, t: float) -> Array:
-        """Return X smoothed, by the smoother at hand if t is the same."""
-        if self.smoother is None or t != self.t:
-            self.smoother, self.t = self.reduced.at(t), t
-        return self.smoother.apply(X)
 
 
 @dataclass
 class Trail:
     """Where a search left off, for the next one along a path to begin."""
 
-    halves: Any = None
+    halves: "_Halves | None" = None
 
 
 @dataclass(frozen=True)
@@ -169,8 +162,8 @@ class ProximalADMM:
         Between 0 and 2.
     every : int
         Iterations in one step of the search; after each step there is a proof.
-    reduction : {"auto", "sparse", "inverse", "eigen"}
-        How smoothing is done, see `reduced`.
+    reduction : {"auto", "sparse", "inverse"}
+        How smoothing is done, see `Smoother`.
     trail : Trail, optional
         Where a search before left off; begins there, and is left where this one ends.
     mu : float, optional
@@ -191,6 +184,7 @@ class ProximalADMM:
     reduction: Reduction = "auto"
     trail: Trail | None = field(default=None, compare=False)
     mu: float | None = None
+    accepts: ClassVar[Requirements] = ACCEPTS_ASSIGNMENT
 
     def __post_init__(self) -> None:
         check_penalty(self.mu)
@@ -199,27 +193,22 @@ class ProximalADMM:
         if self.every < 1:
             raise ValueError(f"every must be at least 1, got {self.every}")
 
-    @property
-    def accepts(self) -> Requirements:
-        """A sparse assignment."""
-        return of_words()
-
-    def begin(self, problem: Any, x: Array | None) -> State:
+    def begin(self, problem: SparseAssignment, x: Array | None) -> State:
         """Return the first state."""
         best = BestAssignment.at(problem, x)
         old = None if self.trail is None else self.trail.halves
         if old is not None and x is None:
             halves = old
-            order = halves.reduced.order
+            order = halves.smoother.order
             best = best.or_point(problem, _put_back(halves.Z1, order))
         else:
             n = problem.shape[0]
             laplacian = problem.laplacian if problem.is_smoothed else None
-            prepared = reduced(laplacian, n, self.reduction)
-            order = prepared.order
+            smoother = Smoother(laplacian, n, self.reduction)
+            order = smoother.order
             U = np.ascontiguousarray(best.U[order])
             halves = _Halves(
-                prepared,
+                smoother,
                 U.copy(),
                 U.copy(),
                 np.zeros_like(U),
@@ -231,16 +220,15 @@ class ProximalADMM:
         if self.trail is not None:
             self.trail.halves = halves
         costs = np.ascontiguousarray(problem.excess_costs[order])
-        return self._state(
-            problem, _ProximalMemory(halves, costs, best, 0, BALANCE_STEPS)
-        )
+        memory = _ProximalMemory(halves, costs, best, 0, BALANCE_STEPS)
+        return best.state(problem, memory, {"iterations": 0})
 
-    def step(self, problem: Any, state: State) -> State:
+    def step(self, problem: SparseAssignment, state: State) -> State:
         """Return the state after `every` iterations."""
         memory: _ProximalMemory = state.memory
         halves, best = memory.halves, memory.best
         U, before = self._sweeps(problem, memory)
-        order = halves.reduced.order
+        order = halves.smoother.order
         Z1 = _put_back(halves.Z1, order)
         G = _put_back(halves.mu * halves.y2, order)
         best = best.or_point(problem, Z1)
@@ -260,12 +248,11 @@ class ProximalADMM:
             next_balance = step_number + wait
             gamma = problem.smoothness if problem.is_smoothed else 0.0
             _balance(halves, gamma, U, *before)
-        return self._state(
-            problem, _ProximalMemory(halves, memory.costs, best, rounds, next_balance)
-        )
+        memory = _ProximalMemory(halves, memory.costs, best, rounds, next_balance)
+        return best.state(problem, memory, {"iterations": rounds})
 
     def _sweeps(
-        self, problem: Any, memory: _ProximalMemory
+        self, problem: SparseAssignment, memory: _ProximalMemory
     ) -> tuple[Array, tuple[Array, Array]]:
         """Iterate; return the last U and both halves before the last iteration."""
         halves = memory.halves
@@ -276,7 +263,7 @@ class ProximalADMM:
         sums, counts, before = np.empty(words), np.empty(words), np.empty(words)
         X = 0.5 * (halves.Z1 - halves.y1 + halves.Z2 - halves.y2)
         for k in range(self.every):
-            X = np.ascontiguousarray(halves.smoothed(X, t))
+            X = np.ascontiguousarray(halves.smoother.apply(X, t))
             if k == self.every - 1:
                 U, old = X.copy(), (halves.Z1.copy(), halves.Z2.copy())
             proximal_sweep(
@@ -297,10 +284,6 @@ class ProximalADMM:
             )
         return U, old
 
-    @staticmethod
-    def _state(problem: Any, memory: _ProximalMemory) -> State:
-        return memory.best.state(problem, memory, {"iterations": memory.rounds})
-
 
 def check_penalty(mu: float | None) -> None:
     """Refuse a penalty parameter that is not a positive number."""
@@ -308,7 +291,7 @@ def check_penalty(mu: float | None) -> None:
         raise ValueError(f"mu must be positive and finite, got {mu}")
 
 
-def first_penalty(problem: Any) -> float:
+def first_penalty(problem: SparseAssignment) -> float:
     """Return the penalty parameter to begin with.
 
     Half of the costs' standard deviation or of 0.4 times their median, whichever is
@@ -341,7 +324,7 @@ def _balance(halves: _Halves, gamma: float, U: Array, Z1: Array, Z2: Array) -> N
         halves.y2 /= factor
 
 
-def _put_back(X: Array, order: Any) -> Array:
+def _put_back(X: Array, order: Indices) -> Array:
     """Return the rows of X in the items' own order."""
     out = np.empty_like(X)
     out[order] = X
@@ -382,18 +365,14 @@ class AssignmentConic:
 
     accuracy: float = 1e-8
     max_seconds: float = math.inf
+    accepts: ClassVar[Requirements] = ACCEPTS_ASSIGNMENT
 
-    @property
-    def accepts(self) -> Requirements:
-        """A sparse assignment."""
-        return of_words()
-
-    def begin(self, problem: Any, x: Array | None) -> State:
+    def begin(self, problem: SparseAssignment, x: Array | None) -> State:
         """Return the first state."""
         best = BestAssignment.at(problem, x)
         return best.state(problem, None, {"iterations": 0})
 
-    def step(self, problem: Any, state: State) -> State:
+    def step(self, problem: SparseAssignment, state: State) -> State:
         """Return the answer of Clarabel; there is no second step."""
         best = BestAssignment.at(problem, state.x)
         # Clarabel's tolerances are partly absolute.
@@ -417,7 +396,7 @@ class AssignmentConic:
 
 
 def clarabel_assignment(
-    problem: Any, accuracy: float = 1e-8, max_seconds: float = math.inf
+    problem: SparseAssignment, accuracy: float = 1e-8, max_seconds: float = math.inf
 ) -> tuple[Array, Array, int]:
     """Return Clarabel's U, the multipliers of the norms, and its iterations."""
     import clarabel
@@ -461,11 +440,11 @@ def clarabel_assignment(
     return U, np.ascontiguousarray(G), int(answer.iterations)
 
 
-def _one(size: int) -> Any:
+def _one(size: int) -> SparseMatrix:
     return sparse.identity(size, format="csc")
 
 
-def _second_order(n: int, words: int) -> Any:
+def _second_order(n: int, words: int) -> SparseMatrix:
     """Return the rows by which (m_j, column j of U) lies in a second-order cone."""
     block = np.arange(words)[:, None] * (n + 1)
     at_m = block.ravel()

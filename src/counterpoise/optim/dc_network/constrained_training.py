@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from counterpoise.optim.dc_network.constraints import (
     least_value,
 )
 from counterpoise.optim.dc_network.network import NetworkObjective
-from counterpoise.optim.dc_network.training import Round, check_eta, not_told
+from counterpoise.optim.dc_network.training import Round, check_eta, ignore_round
 from counterpoise.optim.loop import Requirements, State
 from counterpoise.optim.objectives import Objective
 
@@ -199,19 +199,16 @@ class OutputLayer:
 class ExactLayer:
     """The whole last layer in one step: a quadratic programme, by Clarabel."""
 
-    @property
-    def accepts(self) -> Requirements:
-        """A last layer under limits."""
-        return Requirements(
-            objective=("value", "gradient", "quadratic"), problem=("solved", "limits")
-        )
+    accepts: ClassVar[Requirements] = Requirements(
+        objective=("value", "gradient", "quadratic"), problem=("solved", "limits")
+    )
 
-    def begin(self, problem: Any, x: Array | None) -> State:
+    def begin(self, problem: OutputLayer, x: Array | None) -> State:
         """Return the first state."""
         x = problem.start() if x is None else x
         return State(x, problem.certify(x))
 
-    def step(self, problem: Any, state: State) -> State:
+    def step(self, problem: OutputLayer, state: State) -> State:
         """Return the answer; there is no second step."""
         found = problem.solved()
         if found is None:
@@ -472,7 +469,7 @@ class ProxLinear:
     Parameters
     ----------
     tell : callable
-        Hears the `Round` after each.
+        Called with the `Round` after each.
     eta : float, optional
         The first eta. By default that of the certificate.
 
@@ -486,21 +483,17 @@ class ProxLinear:
     Drusvyatskiy and Paquette (2019), on prox-linear methods.
     """
 
-    tell: Callable[[Round], object] = field(default=not_told, repr=False)
+    tell: Callable[[Round], object] = field(default=ignore_round, repr=False)
     eta: float | None = None
+    accepts: ClassVar[Requirements] = Requirements(
+        objective=("value", "gradient", "network"),
+        problem=("model", "merit", "refitted"),
+    )
 
     def __post_init__(self) -> None:
         check_eta(self.eta)
 
-    @property
-    def accepts(self) -> Requirements:
-        """The training of a network under limits."""
-        return Requirements(
-            objective=("value", "gradient", "network"),
-            problem=("model", "merit", "refitted"),
-        )
-
-    def begin(self, problem: Any, x: Array | None) -> State:
+    def begin(self, problem: ConstrainedTraining, x: Array | None) -> State:
         """Return the first state."""
         x = problem.start() if x is None else problem.kept(x)
         model = problem.model(x, problem.judged_eta)
@@ -508,7 +501,7 @@ class ProxLinear:
         memory = _Memory(first, None)
         return State(x, problem.judged(x, model), memory, counts={"tries": 0})
 
-    def step(self, problem: Any, state: State) -> State:
+    def step(self, problem: ConstrainedTraining, state: State) -> State:
         """Return the state after one round."""
         x, merit = state.x, state.claim.objective
         eta, model = state.memory.eta, state.memory.model
@@ -530,7 +523,7 @@ class ProxLinear:
         counts = {"tries": state.counts["tries"] + tries}
         if not value < state.claim.objective:
             return State(state.x, state.claim, state.memory, None, counts, stalled=True)
-        self.tell(self._round(problem, new, value, eta))
+        self.tell(Round(value, violation=problem.violation(new), eta=eta))
         eta = max(0.5 * eta, SMALLEST_ETA)
         model = problem.model(new, eta)
         return State(
@@ -539,7 +532,7 @@ class ProxLinear:
 
     @staticmethod
     def _better(
-        problem: Any, x: Array, there: Array, merit: float
+        problem: ConstrainedTraining, x: Array, there: Array, merit: float
     ) -> tuple[Array, float]:
         """Return the best last layer over the hidden layers of `there`, and its merit.
 
@@ -555,7 +548,3 @@ class ProxLinear:
         values = [problem.merit(one) for one in tries]
         best = int(np.argmin(values))
         return tries[best], values[best]
-
-    @staticmethod
-    def _round(problem: Any, x: Array, merit: float, eta: float) -> Round:
-        return Round(merit, violation=problem.violation(x), eta=eta)

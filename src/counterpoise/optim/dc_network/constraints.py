@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 from counterpoise.linalg.arrays import Array, Indices
 
 # -----------------------------------------------------------------------------
-# What outputs and weights of a network have to keep: convex limits with names.
+# Convex limits on outputs and weights of a network, with names.
 # -----------------------------------------------------------------------------
 
 
@@ -114,8 +114,7 @@ class RisingRows:
 
     def rises(self, z: Array) -> Array:
         """Return the rise of every pair."""
-        rises: Array = z[self.upper, 0] - z[self.lower, 0]
-        return rises
+        return z[self.upper, 0] - z[self.lower, 0]
 
     def violation(self, z: Array) -> float:
         """Return the largest fall, zero where there is none."""
@@ -310,7 +309,7 @@ MOST_SOLVES = 8
 
 @dataclass(frozen=True)
 class ProgrammeAnswer:
-    """What Clarabel found.
+    """The solution of a programme.
 
     Attributes
     ----------
@@ -398,9 +397,11 @@ class LimitedProgramme:
             )
         taken = [self._first_rows(limit) for limit in self.limits]
         for attempt in range(MOST_SOLVES):
-            answer = self._attempt(taken, price)
-            if answer is None:
+            built = _Rows(self, taken, price is not None)
+            x, z, status = built.solve(price)
+            if "Infeasible" in status or not np.isfinite(x).all():
                 return None
+            answer = built.answer(x, z)
             joining = [
                 self._turned(limit, rows, answer.d, slack)
                 for limit, rows, slack in zip(
@@ -453,15 +454,6 @@ class LimitedProgramme:
             return np.zeros_like(taken)
         return (np.sign(start) * now < 0.0) & ~taken
 
-    def _attempt(
-        self, taken: list[NDArray[np.bool_]], price: float | None
-    ) -> ProgrammeAnswer | None:
-        built = _Rows(self, taken, price is not None)
-        x, z, status = built.solve(price)
-        if "Infeasible" in status or not np.isfinite(x).all():
-            return None
-        return built.answer(x, z)
-
 
 class _Rows:
     """The rows of one call of Clarabel, and where its multipliers belong."""
@@ -478,9 +470,9 @@ class _Rows:
         ]
         self.n_parts = sum(self.sizes)
         self.n_slacks = len(limits) if loose else 0
-        self.equations: list[Any] = []
+        self.equations: list[sparse.sparray] = []
         self.equation_ends: list[Array] = []
-        self.rows: list[Any] = []
+        self.rows: list[sparse.sparray] = []
         self.ends: list[Array] = []
         # Where the multipliers of a limit begin among the inequalities.
         self.places: list[int] = []
@@ -493,12 +485,12 @@ class _Rows:
             elif isinstance(limit, MeanWithin):
                 c = limit.share @ programme.J[limit.rows, 0]
                 mean = limit.value(programme.z)
-                self._inequalities(np.vstack([c, -c]), k)
+                self.rows.append(self._row(np.vstack([c, -c]), k))
                 self.ends.append(np.array([limit.high - mean, mean - limit.low]))
             else:
                 up, low = limit.upper[rows], limit.lower[rows]
                 fall = programme.J[low, 0] - programme.J[up, 0]
-                self._inequalities(fall, k)
+                self.rows.append(self._row(fall, k))
                 self.ends.append(limit.rises(programme.z)[rows] - limit.least)
         self.floor_place = sum(end.size for end in self.ends)
         self._floors()
@@ -507,69 +499,48 @@ class _Rows:
         self, k: int, limit: ErrorBound, rows: NDArray[np.bool_], first: int
     ) -> None:
         start, slopes, share = self.programme._residuals(limit)
-        size, kept = self.sizes[k], np.sign(start) * share * ~rows
+        size, fixed = self.sizes[k], np.sign(start) * share * ~rows
         unit = sparse.eye_array(size, format="csc")
-        self.equations.append(
-            sparse.hstack(
-                [
-                    sparse.csc_array(slopes[rows]),
-                    *self._at(first, size, -unit),
-                    *self._at(first, size, unit),
-                    sparse.csc_array((size, self.n_slacks)),
-                ]
-            )
-        )
+        self.equations.append(self._row(slopes[rows], None, first, (-unit, unit)))
         self.equation_ends.append(-start[rows])
         mean = sparse.csc_array(share[rows][None, :])
-        self.rows.append(
-            sparse.hstack(
-                [
-                    sparse.csc_array((kept @ slopes)[None, :]),
-                    *self._at(first, size, mean),
-                    *self._at(first, size, mean),
-                    self._slack(k, 1),
-                ]
-            )
-        )
-        self.ends.append(np.array([limit.bound - float(kept @ start)]))
+        self.rows.append(self._row((fixed @ slopes)[None, :], k, first, (mean, mean)))
+        self.ends.append(np.array([limit.bound - float(fixed @ start)]))
 
-    def _at(self, first: int, size: int, block: Any) -> list[Any]:
-        """Return a block over the parts of residuals, at its place among all."""
-        rows = block.shape[0]
-        after = self.n_parts - first - size
-        return [sparse.csc_array((rows, first)), block, sparse.csc_array((rows, after))]
+    def _row(
+        self,
+        d: Array | sparse.sparray,
+        k: int | None = None,
+        first: int = 0,
+        parts: tuple[sparse.sparray, sparse.sparray] | None = None,
+    ) -> sparse.sparray:
+        """Return rows over d, both parts of residuals and the slacks.
 
-    def _slack(self, k: int, rows: int) -> Any:
-        out = sparse.lil_array((rows, self.n_slacks))
-        if self.loose:
-            out[:, k] = -1.0
-        return sparse.csc_array(out)
-
-    def _inequalities(self, dense: Array, k: int) -> None:
-        middle = sparse.csc_array((len(dense), 2 * self.n_parts))
-        self.rows.append(
-            sparse.hstack([sparse.csc_array(dense), middle, self._slack(k, len(dense))])
-        )
+        `parts` are the coefficients of the parts from `first` on; limit k has its slack
+        with -1.
+        """
+        count = d.shape[0]
+        blocks = [sparse.csc_array(d)]
+        for part in parts or (sparse.csc_array((count, 0)),) * 2:
+            after = self.n_parts - first - part.shape[1]
+            before = sparse.csc_array((count, first))
+            blocks += [before, part, sparse.csc_array((count, after))]
+        slack = np.zeros((count, self.n_slacks))
+        if self.loose and k is not None:
+            slack[:, k] = -1.0
+        return sparse.hstack([*blocks, sparse.csc_array(slack)])
 
     def _floors(self) -> None:
-        """Add floors of d, and that parts of residuals and slacks are not negative."""
-        one = self.programme
-        count = one.floors.places.size
-        others = 2 * self.n_parts + self.n_slacks
+        """Add floors of d, and that parts of residuals and slacks are nonnegative."""
+        floors = self.programme.floors
+        count, others = floors.places.size, 2 * self.n_parts + self.n_slacks
         signs = sparse.csc_array(
-            (-one.floors.signs, (np.arange(count), one.floors.places)),
-            shape=(count, self.n),
+            (-floors.signs, (np.arange(count), floors.places)), shape=(count, self.n)
         )
-        self.rows.append(sparse.hstack([signs, sparse.csc_array((count, others))]))
-        self.ends.append(-one.floors.values)
-        self.rows.append(
-            sparse.hstack(
-                [
-                    sparse.csc_array((others, self.n)),
-                    -sparse.eye_array(others, format="csc"),
-                ]
-            )
-        )
+        self.rows.append(self._row(signs))
+        self.ends.append(-floors.values)
+        unit = sparse.eye_array(others, format="csc")
+        self.rows.append(sparse.hstack([sparse.csc_array((others, self.n)), -unit]))
         self.ends.append(np.zeros(others))
 
     def solve(self, price: float | None) -> tuple[Array, Array, str]:

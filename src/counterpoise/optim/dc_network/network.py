@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,35 +53,6 @@ class Together(NamedTuple):
     slope: Array
     sum: Array
     sum_slope: Array
-
-
-class Activation(Protocol):
-    """A smooth increasing function with its convex parts."""
-
-    @property
-    def curve(self) -> float:
-        """The largest change of the slope of p or q per unit."""
-        ...
-
-    def value(self, z: Array) -> Array:
-        """Return h."""
-        ...
-
-    def slope(self, z: Array) -> Array:
-        """Return the derivative of h."""
-        ...
-
-    def parts(self, z: Array) -> tuple[Array, Array]:
-        """Return p and q."""
-        ...
-
-    def part_slopes(self, z: Array) -> tuple[Array, Array]:
-        """Return the derivatives of p and q."""
-        ...
-
-    def together(self, z: Array) -> Together:
-        """Return h and p + q with their derivatives, in one go."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -194,6 +165,8 @@ class Softplus:
         value, slope = self.value(z), self.slope(z)
         return Together(value, slope, value, slope)
 
+
+Activation: TypeAlias = Sigmoid | Tanh | Softplus
 
 ACTIVATIONS: dict[str, Activation] = {
     "sigmoid": Sigmoid(),
@@ -338,7 +311,7 @@ class Network:
 
 
 # -----------------------------------------------------------------------------
-# What a network's training lowers: weighted mean squares and a little decay.
+# The training objective: weighted mean squares and weight decay.
 # -----------------------------------------------------------------------------
 
 

@@ -24,7 +24,7 @@ of Bregman distances), which changes nothing but the digits that cancel:
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -32,11 +32,13 @@ from scipy import sparse
 from counterpoise.linalg.arrays import Array
 from counterpoise.optim.dc_network.network import Activation, Layer
 from counterpoise.optim.dc_network.training import (
+    ACCEPTS_TRAINING,
+    NetworkTraining,
     Penalties,
     ProximalRound,
     Round,
     check_eta,
-    not_told,
+    ignore_round,
 )
 from counterpoise.optim.loop import Requirements, State
 
@@ -84,7 +86,7 @@ class ConeRounds:
     eta : float, default=1.0
         The penalty.
     tell : callable
-        Hears the `Round` after each.
+        Called with the `Round` after each.
 
     Notes
     -----
@@ -117,24 +119,19 @@ class ConeRounds:
     """
 
     eta: float = 1.0
-    tell: Callable[[Round], object] = field(default=not_told, repr=False)
+    tell: Callable[[Round], object] = field(default=ignore_round, repr=False)
+
+    accepts: ClassVar[Requirements] = ACCEPTS_TRAINING
 
     def __post_init__(self) -> None:
         check_eta(self.eta)
 
-    @property
-    def accepts(self) -> Requirements:
-        """The training of a network without constraints."""
-        return Requirements(
-            objective=("value", "gradient", "network"), problem=("first", "proved")
-        )
-
-    def begin(self, problem: Any, x: Array | None) -> State:
+    def begin(self, problem: NetworkTraining, x: Array | None) -> State:
         """Return the first state."""
         x = problem.start() if x is None else x
         return State(x, problem.certify(x))
 
-    def step(self, problem: Any, state: State) -> State:
+    def step(self, problem: NetworkTraining, state: State) -> State:
         """Return the state after one round."""
         penalties = Penalties.equal(problem.objective.network.depth, self.eta)
         around = ProximalRound(problem.objective, state.x, penalties)
@@ -205,7 +202,7 @@ def relaxed_round(around: ProximalRound) -> RelaxedRound:
             for k in range(depth - 1)
             for at_z in points[k]
         ]
-        v = _solved(quadratic, linear, first, tangents, cones)
+        v = _solve(quadratic, linear, first, tangents, cones)
         left_by = 0.0
         for k in range(depth - 1):
             now = zs[k] + v[z[k]]
@@ -332,7 +329,7 @@ def _tangents(
     return sparse.vstack(blocks), np.concatenate(ends)
 
 
-def _solved(
+def _solve(
     quadratic: Array,
     linear: Array,
     first: sparse.csc_array,

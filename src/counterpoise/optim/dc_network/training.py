@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -181,25 +181,26 @@ class ProximalRound:
     def prove(self, x: Array) -> RoundProof:
         """Return the ratios at x, and what they prove."""
         signals = self._signals(x)
-        share = self.objective.share
+        share, network = self.objective.share, self.objective.network
         units, rows, activations = [], [], []
-        for k in range(1, self.objective.network.depth):
+        for k in range(1, network.depth):
             size = np.abs(signals.deltas[k])
             pull = np.abs(signals.pulls[k - 1])
-            units.append(_ratio(size.sum(axis=0), 2.0 * self.penalties.weights[k]))
-            rows.append(
-                _ratio(size.sum(axis=1), 2.0 * self.penalties.hidden[k - 1] * share)
-            )
-            activations.append(
-                _ratio(pull, self.penalties.bregman[k - 1] * share[:, None])
-            )
-        ratios = (tuple(units), tuple(rows), tuple(activations))
-        flat = self.objective.network.pack(signals.gradient)
-        exact = all(one <= 1.0 for some in ratios for one in some)
-        gap = self._gap(signals) if exact else np.inf
-        return RoundProof(
-            signals.value, *ratios, gradient=float(np.abs(flat).max()), gap=gap
+            pen, last = self.penalties, k - 1
+            units.append(size.sum(axis=0) / (2.0 * pen.weights[k]))
+            rows.append(size.sum(axis=1) / (2.0 * pen.hidden[last] * share))
+            activations.append(pull / (pen.bregman[last] * share[:, None]))
+        largest = [
+            tuple(float(one.max()) for one in layers)
+            for layers in (units, rows, activations)
+        ]
+        gradient = float(np.abs(network.pack(signals.gradient)).max())
+        proof = RoundProof(
+            signals.value, largest[0], largest[1], largest[2], gradient, np.inf
         )
+        if proof.exactness <= 1.0:
+            return proof._replace(gap=self._gap(signals))
+        return proof
 
     def _signals(self, x: Array) -> _Signals:
         f, pen = self.objective, self.penalties
@@ -261,28 +262,19 @@ class ProximalRound:
         return gap
 
 
-def adapted(penalties: Penalties, proof: RoundProof) -> Penalties:
-    """Return the penalties for another try: doubled where a ratio is above one."""
-    return _changed(penalties, proof, lambda p, ratio: 2.0 * p if ratio > 1.0 else p)
+def rescaled(penalties: Penalties, proof: RoundProof, *, grow: bool) -> Penalties:
+    """Return the penalties for another try, or for the next round.
 
-
-def relaxed(penalties: Penalties, proof: RoundProof) -> Penalties:
-    """Return penalties for the next round: by 1.5 smaller where a ratio is below 0.6.
-
-    None goes below 1e-6.
+    With `grow` doubled where a ratio is above one; without, divided by 1.5 where a
+    ratio is below 0.6, but not to less than 1e-6.
     """
-    return _changed(
-        penalties,
-        proof,
-        lambda p, ratio: max(p / 1.5, 1e-6) if ratio < 0.6 else p,
-    )
 
-
-def _changed(
-    penalties: Penalties, proof: RoundProof, rule: Callable[[float, float], float]
-) -> Penalties:
     def each(numbers: Sequence[float], ratios: Sequence[float]) -> tuple[float, ...]:
-        return tuple(rule(p, r) for p, r in zip(numbers, ratios, strict=True))
+        if grow:
+            pairs = zip(numbers, ratios, strict=True)
+            return tuple(2.0 * p if ratio > 1.0 else p for p, ratio in pairs)
+        pairs = zip(numbers, ratios, strict=True)
+        return tuple(max(p / 1.5, 1e-6) if ratio < 0.6 else p for p, ratio in pairs)
 
     return replace(
         penalties,
@@ -290,10 +282,6 @@ def _changed(
         hidden=each(penalties.hidden, proof.rows),
         bregman=each(penalties.bregman, proof.activations),
     )
-
-
-def _ratio(sizes: Array, bounds: Array | float) -> float:
-    return float((sizes / bounds).max())
 
 
 # -----------------------------------------------------------------------------
@@ -341,11 +329,11 @@ class NetworkTraining:
     >>> from counterpoise.optim import solve
     >>> from counterpoise.optim.dc_network.training import DirectRounds
     >>> from counterpoise.optim.dc_network.network import Network, Sigmoid
-    >>> X = np.linspace(-1.0, 1.0, 9)[:, None]
+    >>> X = np.linsmemory(-1.0, 1.0, 9)[:, None]
     >>> f = NetworkObjective(
     ...     Network((1, 2, 1), Sigmoid()), X, X**2, np.full(9, 1 / 9), 1e-2
     ... )
-    >>> training = NetworkTraining(f, np.linspace(-1.0, 1.0, 7))
+    >>> training = NetworkTraining(f, np.linsmemory(-1.0, 1.0, 7))
     >>> solve(training, DirectRounds(), tol=1e-6, max_iter=200).certificate.kind
     'global minimum of the proximal round'
     """
@@ -449,12 +437,12 @@ class Round:
     eta: float = math.nan
 
 
-def not_told(one: Round) -> None:
-    """Hear of a round and do nothing."""
+def ignore_round(one: Round) -> None:
+    """Do nothing with the record of a round."""
 
 
 @dataclass(frozen=True)
-class _Pace:
+class _State:
     """The penalties, the point before the present one, and rounds since a restart."""
 
     penalties: Penalties
@@ -466,6 +454,12 @@ def check_eta(eta: float | None) -> None:
     """Refuse a penalty of rounds that is not a positive number."""
     if eta is not None and not 0.0 < eta < math.inf:
         raise ValueError(f"eta must be positive and finite, got {eta}")
+
+
+# What solvers of the training of a network without constraints need.
+ACCEPTS_TRAINING = Requirements(
+    objective=("value", "gradient", "network"), problem=("first", "proved")
+)
 
 
 @dataclass(frozen=True)
@@ -486,7 +480,7 @@ class DirectRounds:
     proved : bool
         Whether every round is proved; else one penalty of 0.01 serves all.
     tell : callable
-        Hears the `Round` after each.
+        Called with the `Round` after each.
     eta : float, optional
         One penalty that all conditions of all layers begin with, as published; without
         `proved` it stays. By default each condition has its own, as above.
@@ -503,27 +497,21 @@ class DirectRounds:
     """
 
     proved: bool = True
-    tell: Callable[[Round], object] = field(default=not_told, repr=False)
+    tell: Callable[[Round], object] = field(default=ignore_round, repr=False)
     eta: float | None = None
+    accepts: ClassVar[Requirements] = ACCEPTS_TRAINING
 
     def __post_init__(self) -> None:
         check_eta(self.eta)
 
-    @property
-    def accepts(self) -> Requirements:
-        """The training of a network without constraints."""
-        return Requirements(
-            objective=("value", "gradient", "network"), problem=("first", "proved")
-        )
-
-    def begin(self, problem: Any, x: Array | None) -> State:
+    def begin(self, problem: NetworkTraining, x: Array | None) -> State:
         """Return the first state."""
         x = problem.start() if x is None else x
         counts = dict.fromkeys(_COUNTED, 0)
         depth, unit = problem.objective.network.depth, problem.objective.unit
         if self.eta is not None:
-            pace = _Pace(Penalties.equal(depth, self.eta), x)
-            return State(x, problem.certify(x), pace, counts=counts)
+            memory = _State(Penalties.equal(depth, self.eta), x)
+            return State(x, problem.certify(x), memory, counts=counts)
         if self.proved:
             fewer, free = (unit,) * (depth - 1), HARDLY_HELD * unit
             penalties = Penalties((free, *fewer), (free,) * depth, fewer, fewer)
@@ -537,14 +525,14 @@ class DirectRounds:
             weights=(*penalties.weights[:-1], last if depth > 1 else bias),
             biases=(*penalties.biases[:-1], bias),
         )
-        pace = _Pace(penalties, x)
-        return State(x, problem.certify(x), pace, counts=counts)
+        memory = _State(penalties, x)
+        return State(x, problem.certify(x), memory, counts=counts)
 
-    def step(self, problem: Any, state: State) -> State:
+    def step(self, problem: NetworkTraining, state: State) -> State:
         """Return the state after one round."""
-        pace: _Pace = state.memory
-        centre, count = self._centre(problem, state, pace)
-        x, proof, penalties, tries = self._solved(problem, centre, pace.penalties)
+        memory: _State = state.memory
+        centre, count = self._centre(problem, state, memory)
+        x, proof, penalties, tries = self._solved(problem, centre, memory.penalties)
         further = int(count > 1)
         counts = {
             "tries": state.counts["tries"] + tries,
@@ -552,30 +540,34 @@ class DirectRounds:
         }
         value = problem.objective.value(x)
         if not value < state.claim.objective:
-            pace = _Pace(penalties, state.x)
+            memory = _State(penalties, state.x)
             # A round from the point itself may still do what one from ahead did not.
-            return State(state.x, state.claim, pace, None, counts, stalled=not further)
+            return State(
+                state.x, state.claim, memory, None, counts, stalled=not further
+            )
         numbers = (*penalties.weights, *penalties.hidden, *penalties.bregman)
         self.tell(
             Round(value, proof.exactness, proof.gap, proof.gradient, eta=max(numbers))
         )
         if self.proved:
-            penalties = relaxed(penalties, proof)
-        pace = _Pace(penalties, state.x, count + 1)
-        return State(x, problem.certify(x), pace, counts=counts)
+            penalties = rescaled(penalties, proof, grow=False)
+        memory = _State(penalties, state.x, count + 1)
+        return State(x, problem.certify(x), memory, counts=counts)
 
     @staticmethod
-    def _centre(problem: Any, state: State, pace: _Pace) -> tuple[Array, int]:
+    def _centre(
+        problem: NetworkTraining, state: State, memory: _State
+    ) -> tuple[Array, int]:
         """Return where the next round is centred, and its number since a restart."""
-        if pace.count > 1:
-            share = (pace.count - 1.0) / (pace.count + 2.0)
-            ahead = state.x + share * (state.x - pace.before)
+        if memory.count > 1:
+            share = (memory.count - 1.0) / (memory.count + 2.0)
+            ahead = state.x + share * (state.x - memory.before)
             if problem.objective.value(ahead) <= state.claim.objective:
-                return ahead, pace.count
+                return ahead, memory.count
         return state.x, 1
 
     def _solved(
-        self, problem: Any, old: Array, penalties: Penalties
+        self, problem: NetworkTraining, old: Array, penalties: Penalties
     ) -> tuple[Array, RoundProof, Penalties, int]:
         """Return the round's minimum, its proof and penalties, and the tries."""
         x = old
@@ -585,5 +577,5 @@ class DirectRounds:
             proof = around.prove(x)
             if not self.proved or proof.exactness <= 1.0:
                 return x, proof, penalties, tries
-            penalties = adapted(penalties, proof)
+            penalties = rescaled(penalties, proof, grow=True)
         return old, proof, penalties, tries
