@@ -1,17 +1,23 @@
 """The command monitor."""
 
-import argparse
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from counterpoise.cli.files import EMPTY, TableFile, kind_of
 from counterpoise.cli.fit import check_metric
 from counterpoise.cli.inputs import read_labels
-from counterpoise.cli.options import add_command, holding
+from counterpoise.cli.options import (
+    FILE_OPTIONS,
+    RECORD_OPTIONS,
+    Commands,
+    add_command,
+    holding,
+)
 from counterpoise.cli.outputs import (
     Write,
     check_folder,
@@ -19,7 +25,12 @@ from counterpoise.cli.outputs import (
     write_folder,
     write_text,
 )
-from counterpoise.cli.predict import frame_for_model, read_for_model, read_model
+from counterpoise.cli.predict import (
+    frame_for_model,
+    read_for_model,
+    read_model,
+    task_of,
+)
 from counterpoise.cli.record import (
     memory_limit,
     of_end,
@@ -39,11 +50,14 @@ from counterpoise.cli.terminal import (
     in_options,
     of_training_rows,
 )
+from counterpoise.errors import InvalidInputError
+from counterpoise.linalg.arrays import Indices
 from counterpoise.monitor.chunks import Chunk, NoDateError, cut
 from counterpoise.monitor.monitor import ModelMonitor
 from counterpoise.monitor.results import ChunkResult
 from counterpoise.report.page import render
 from counterpoise.report.report import Record, metric_in_words
+from counterpoise.shift.diagnosis import diagnose
 
 # -----------------------------------------------------------------------------
 # `counterpoise monitor`: a deployed model followed chunk after chunk.
@@ -64,12 +78,9 @@ _OPTIONS = (
     "tolerance",
     "out",
     "seed",
-    "json",
-    "text",
-    "fail-if",
+    *RECORD_OPTIONS,
     "max-memory",
-    "config",
-    "overwrite",
+    *FILE_OPTIONS,
     "quiet",
 )
 # Of all looks, of this run, and of the last chunk.
@@ -87,7 +98,7 @@ MONITOR_NUMBERS = (
 )
 
 
-def add_monitor(commands: Any) -> None:
+def add_monitor(commands: Commands) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
@@ -99,19 +110,12 @@ def add_monitor(commands: Any) -> None:
         numbers=MONITOR_NUMBERS,
         epilog=(
             "The first run needs --model, --reference and --label and begins the "
-            "monitor "
-            "in --out; every\nlater one goes on there with the rows of --table that it "
-            "has not seen: rows are told\napart by --id, or by their time and all "
-            "columns. --label is remembered: labels of\nrows that have been are "
+            "monitor in --out; every\nlater one goes on there with the rows of --table "
+            "that it has not seen: rows are told\napart by --id, or by their time and "
+            "all columns. --label is remembered: labels of\nrows that have been are "
             "counted when they come. --overwrite begins anew."
         ),
     )
-
-
-def monitor_command(options: argparse.Namespace) -> int:
-    """Go on with the monitor in `--out`, or begin it there."""
-
-    return do(options, MONITOR_NUMBERS)
 
 
 # -----------------------------------------------------------------------------
@@ -134,10 +138,10 @@ _READING, _WATCHING, _WRITING = _PLAN = (
 )
 
 
-def do(options: Namespace, names: Sequence[str]) -> int:
-    """ModelMonitor the rows of a table, and return the exit code."""
+def monitor_command(options: Namespace) -> int:
+    """Go on with the monitor in `--out`, or begin it there; return the exit code."""
     own = [options.out / name for name in (_STATE, _PAGE, _RECORD, _HISTORY)]
-    conditions = prepare_outputs(options, names, own)
+    conditions = prepare_outputs(options, MONITOR_NUMBERS, own)
     check_metric(options.metric)
     state = options.out / _STATE
     goes_on = state.exists() and not options.overwrite
@@ -194,7 +198,7 @@ def _begun(options: Namespace, steps: Steps) -> ModelMonitor:
     table = read_for_model(model, options.reference)
     table.check_has([options.label], "--label")
     X = frame_for_model(model, table)
-    labels = read_labels(table, options.label, _task(model))
+    labels = read_labels(table, options.label, task_of(model))
     if labels.rows.size < table.n_rows:
         lost = table.n_rows - labels.rows.size
         steps.notice(f"{lost} rows of {table.path} have no label and are left out")
@@ -231,7 +235,7 @@ def _looked(
     chunk_results: list[ChunkResult] = []
     pages: dict[str, Write] = {}
 
-    def looked_at(rows: Any, time: Any) -> tuple[ChunkResult, Any]:
+    def looked_at(rows: Indices, time: Any) -> tuple[ChunkResult, Any]:
         part = X.iloc[rows].reset_index(drop=True)
         own = None if y is None else y[rows]
         chunk_result = monitor.update(part, y=own, time=time, ids=ids[rows])
@@ -271,7 +275,7 @@ def _looked(
 
 
 def _cut(
-    table: TableFile, by: str, times: Any, rows: Any, every: str | int
+    table: TableFile, by: str, times: NDArray[Any], rows: Indices, every: str | int
 ) -> tuple[list[Chunk], list[str]]:
     """Return the chunks of some rows; what is no date is told with its place."""
     try:
@@ -285,7 +289,11 @@ def _cut(
 
 
 def _ids(
-    monitor: ModelMonitor, X: Any, times: Any, table: TableFile, options: Namespace
+    monitor: ModelMonitor,
+    X: Any,
+    times: NDArray[Any],
+    table: TableFile,
+    options: Namespace,
 ) -> Any:
     """Return what tells rows apart: `--id`, or their time and all their columns."""
     monitor.id_column(options.id or _TIME_AND_COLUMNS)
@@ -304,34 +312,27 @@ def _every(table: TableFile, options: Namespace) -> tuple[str | int, str]:
     """Return how rows are cut, and the column by which."""
     if options.every in _CALENDAR:
         return options.every, options.time
-    by = _column(table, options)
-    return (int(options.every) if options.every.isdigit() else "value"), by
-
-
-def _column(table: TableFile, options: Namespace) -> str:
-    """Return the column by which rows are ordered or cut."""
     if options.every.isdigit():
-        return str(options.time)
+        return int(options.every), options.time
     if options.every not in table.names:
         known = ", ".join(_CALENDAR)
         raise WrongUse(
             f"--every must be one of {known}, a number of rows or a column of "
             f"{table.path}, got {options.every!r}"
         )
-    return str(options.every)
+    return "value", options.every
 
 
-def _times(table: TableFile, name: str) -> Any:
+def _times(table: TableFile, name: str) -> NDArray[Any]:
     values = table.columns[name].to_pylist()
     kinds = {type(one) for one in values if one is not None}
     if kinds <= {int, float}:
         return np.array(values, dtype=float)
-    texts = [None if one is None else _iso(one) for one in values]
+    texts = [
+        None if value is None else getattr(value, "isoformat", value.__str__)()
+        for value in values
+    ]
     return np.array(texts, dtype=object)
-
-
-def _iso(value: Any) -> str:
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
 def _remember_label(
@@ -355,7 +356,7 @@ def _remember_label(
         steps.notice(f"labels are read from {name!r} from now on, not from {known!r}")
 
 
-def _labels(monitor: ModelMonitor, table: TableFile) -> Any:
+def _labels(monitor: ModelMonitor, table: TableFile) -> NDArray[Any] | None:
     """Return the labels that the rows have, None where they have none."""
     name = monitor.label_column
     if not name or name not in table.names or kind_of(table, name) == EMPTY:
@@ -364,7 +365,7 @@ def _labels(monitor: ModelMonitor, table: TableFile) -> Any:
     found = read_labels(
         table,
         name,
-        _task(monitor.model),
+        task_of(monitor.model),
         known=None if known is None else np.asarray(known),
     )
     y = np.full(table.n_rows, None, dtype=object)
@@ -374,9 +375,6 @@ def _labels(monitor: ModelMonitor, table: TableFile) -> Any:
 
 def _report(monitor: ModelMonitor, part: Any, seed: int) -> Write | None:
     """Return what writes the chunk's own report; None where it is too small."""
-    from counterpoise.errors import InvalidInputError
-    from counterpoise.shift.diagnosis import diagnose
-
     try:
         found = diagnose(*monitor.against(part), random_state=seed)
         return render(Record.of(found)).save
@@ -400,14 +398,12 @@ def _with_reports(record: Record, folder: Path, pages: dict[str, Write]) -> Reco
 
 def _history(monitor: ModelMonitor) -> Write:
     rows = monitor.history_
-    names = list(rows[0]) if rows else ["chunk"]
     columns = {}
-    for name in names:
+    for name in rows[0] if rows else ["chunk"]:
         values = [row[name] for row in rows]
-        text = any(isinstance(one, str) for one in values)
-        columns[name] = (
-            [None if one is None else str(one) for one in values] if text else values
-        )
+        if any(isinstance(value, str) for value in values):
+            values = [None if value is None else str(value) for value in values]
+        columns[name] = values
     return write_columns(columns)
 
 
@@ -468,9 +464,3 @@ def _told(
     first = ("chunk", "rows", "metric", "estimated", "from labels")
     header = (*first, "AUC", "covered", "alerts")
     return [Block("Watched", tuple(lines), header if rows else (), rows[-20:])]
-
-
-def _task(model: Any) -> str:
-    from sklearn.base import is_classifier
-
-    return "classification" if is_classifier(model) else "regression"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from counterpoise.cli.inputs import is_saved
 from counterpoise.cli.terminal import WRONG_USE, BadData, WrongUse, one_line
@@ -468,6 +468,13 @@ OPTIONS: dict[str, Option] = {
 }
 
 
+# Options that several commands take, in the order of their help.
+COLUMN_OPTIONS = ("drop", "categorical", "numeric", "id")
+RECORD_OPTIONS = ("json", "text", "fail-if")
+BLOCK_OPTIONS = ("max-memory", "workers", "scheduler", "wait")
+FILE_OPTIONS = ("config", "overwrite")
+
+
 class Parser(argparse.ArgumentParser):
     """A parser for which wrong use is code 1."""
 
@@ -476,8 +483,14 @@ class Parser(argparse.ArgumentParser):
         self.exit(WRONG_USE, f"{self.prog}: {message} ({self.prog} --help)\n")
 
 
+if TYPE_CHECKING:
+    Commands: TypeAlias = argparse._SubParsersAction[Parser]
+else:
+    Commands = argparse.Action
+
+
 def add_command(
-    commands: Any,
+    commands: Commands,
     name: str,
     about: str,
     options: Sequence[str],

@@ -1,27 +1,62 @@
 """The commands report, compare, rerun, doctor and demo."""
 
 import argparse
+import filecmp
+import hashlib
 import json
+import os
 import sys
 import time
+import warnings
+from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from counterpoise.cli.fit import RUN_OPTIONS
-from counterpoise.cli.options import add_command, completed
-from counterpoise.cli.outputs import check_json, write_record
-from counterpoise.cli.terminal import FINE, NOT_PROVED, Block, cells, show
+import counterpoise
+from counterpoise.cli.files import read_file
+from counterpoise.cli.fit import FILES, RECORD, RUN_OPTIONS, TIMINGS, run_command
+from counterpoise.cli.options import OPTIONS, Commands, add_command, completed
+from counterpoise.cli.outputs import (
+    check_file,
+    check_folder,
+    check_json,
+    refuse_inputs,
+    write_columns,
+    write_file,
+    write_folder,
+    write_record,
+)
+from counterpoise.cli.predict import frame_for_model, read_for_model, read_model
+from counterpoise.cli.terminal import (
+    BAD_DATA,
+    CONDITION_HOLDS,
+    FAULT,
+    FINE,
+    NOT_PROVED,
+    WRONG_USE,
+    BadData,
+    Block,
+    Stop,
+    cells,
+    one_line,
+    show,
+)
+from counterpoise.report.comparison import compare
+from counterpoise.report.page import render
+from counterpoise.report.report import Record
 
 # -----------------------------------------------------------------------------
 # `counterpoise compare`: two records side by side.
 # -----------------------------------------------------------------------------
 
 
-def add_compare(commands: Any) -> None:
+def add_compare(commands: Commands) -> None:
     """Add the command to the parser."""
     about = "show two records side by side: before and after, last month and this"
     parser = commands.add_parser("compare", help=about, description=about)
@@ -37,17 +72,13 @@ def add_compare(commands: Any) -> None:
         "--text", action="store_true", help="print to stdout with --out too"
     )
     parser.add_argument(
-        "--overwrite", action="store_true", help="overwrite files that are there"
+        "--overwrite", action="store_true", help=OPTIONS["overwrite"].help
     )
     parser.set_defaults(complete=lambda given: given, run=compare_command)
 
 
-def compare_command(options: argparse.Namespace) -> int:
+def compare_command(options: Namespace) -> int:
     """Write the page, or print the text."""
-    from counterpoise.cli.outputs import check_file, refuse_inputs, write_file
-    from counterpoise.cli.terminal import FINE
-    from counterpoise.report.comparison import compare
-
     if options.out is not None:
         refuse_inputs([options.out], [options.first, options.second])
         check_file(options.out, overwrite=options.overwrite)
@@ -72,7 +103,7 @@ def compare_command(options: argparse.Namespace) -> int:
 # -----------------------------------------------------------------------------
 
 
-def add_report(commands: Any) -> None:
+def add_report(commands: Commands) -> None:
     """Add the command to the parser."""
     about = "make the page of a record again"
     parser = commands.add_parser("report", help=about, description=about)
@@ -90,17 +121,13 @@ def add_report(commands: Any) -> None:
         "alone",
     )
     parser.add_argument(
-        "--overwrite", action="store_true", help="overwrite files that are there"
+        "--overwrite", action="store_true", help=OPTIONS["overwrite"].help
     )
     parser.set_defaults(complete=lambda given: given, run=report_command)
 
 
-def report_command(options: argparse.Namespace) -> int:
+def report_command(options: Namespace) -> int:
     """Write the page, or print the text."""
-    from counterpoise.cli.outputs import check_file, refuse_inputs, write_file
-    from counterpoise.cli.terminal import FINE
-    from counterpoise.report.page import render
-
     record = read_record(options.record)
     out = options.out
     if out is None and not options.text:
@@ -121,9 +148,6 @@ def report_command(options: argparse.Namespace) -> int:
 
 def read_record(path: Path) -> Any:
     """Return the record of a file, or say why it is none."""
-    from counterpoise.cli.terminal import BadData
-    from counterpoise.report.report import Record
-
     if path.is_dir():
         raise BadData(f"{path} is a folder, not a file")
     try:
@@ -141,8 +165,6 @@ def shown(*paths: Path) -> Iterator[None]:
 
     Anybody can write a file that has the version of a record and not its contents.
     """
-    from counterpoise.cli.terminal import BadData, Stop
-
     try:
         yield
     except (Stop, ImportError, OSError, MemoryError):
@@ -166,7 +188,7 @@ _OWN = frozenset({"out", "json", "text", "config", "overwrite", "quiet"})
 _MOST_TOLD = 10
 
 
-def add_rerun(commands: Any) -> None:
+def add_rerun(commands: Commands) -> None:
     """Add the command to the parser."""
     about = "do an earlier run again: the same bytes, or what differs"
     parser = commands.add_parser(
@@ -192,24 +214,14 @@ def add_rerun(commands: Any) -> None:
     parser.set_defaults(complete=lambda given: given, run=rerun_command)
 
 
-def rerun_command(options: argparse.Namespace) -> int:
+def rerun_command(options: Namespace) -> int:
     """Do the run again in a folder of its own, and compare the files."""
-    import tempfile
-
     from counterpoise.cli.main import main
-    from counterpoise.cli.terminal import (
-        BAD_DATA,
-        CONDITION_HOLDS,
-        FAULT,
-        FINE,
-        WRONG_USE,
-        one_line,
-    )
 
     record = read_record(options.record)
     with shown(options.record):
         words = _words(record, options)
-    with tempfile.TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder:
         again = Path(folder) / "again"
         code = main([*words, "--out", str(again), "--quiet"])
         if code in (WRONG_USE, BAD_DATA, FAULT):
@@ -222,15 +234,12 @@ def rerun_command(options: argparse.Namespace) -> int:
     return CONDITION_HOLDS if different else FINE
 
 
-def _words(record: Any, options: argparse.Namespace) -> list[str]:
+def _words(record: Any, options: Namespace) -> list[str]:
     """Return the command of a record, its tables found by their hashes.
 
     A record is somebody's file: of its words only options that this library knows are
     taken, and of paths only names.
     """
-    from counterpoise.cli.options import OPTIONS
-    from counterpoise.cli.terminal import BadData
-
     given = record.at("reproduce.command_line")
     if not isinstance(given, list) or len(given) < 2 or given[1] not in _COMMANDS:
         raise BadData(
@@ -255,12 +264,8 @@ def _words(record: Any, options: argparse.Namespace) -> list[str]:
     return words
 
 
-def _table(record: Any, name: str, value: str, options: argparse.Namespace) -> Path:
+def _table(record: Any, name: str, value: str, options: Namespace) -> Path:
     """Return where a table is that has the hash of the record."""
-    import hashlib
-
-    from counterpoise.cli.terminal import BadData
-
     if Path(value).name != value:
         raise BadData(f"{options.record} has --{name} {value!r}, which is no name")
     wanted = record.at(f"data.{name}.sha256")
@@ -283,8 +288,6 @@ def _table(record: Any, name: str, value: str, options: argparse.Namespace) -> P
 
 def _differences(record: Path, again: Path) -> list[str]:
     """Return in which files, and where in the record, two runs differ."""
-    from counterpoise.cli.fit import FILES, RECORD, TIMINGS
-
     told = []
     for name in FILES:
         old, new = record.with_name(name), again / name
@@ -302,7 +305,6 @@ def _differences(record: Path, again: Path) -> list[str]:
 
 
 def _in_records(old: Path, new: Path) -> list[str]:
-    from counterpoise.report.report import Record
 
     first, second = (_leaves(Record.load(path).to_dict()) for path in (old, new))
     paths = [key for key in {**first, **second} if first.get(key) != second.get(key)]
@@ -338,7 +340,7 @@ EXTRAS = {
 }
 
 
-def add_doctor(commands: Any) -> None:
+def add_doctor(commands: Commands) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
@@ -349,15 +351,13 @@ def add_doctor(commands: Any) -> None:
     )
 
 
-def doctor_command(options: argparse.Namespace) -> int:
+def doctor_command(options: Namespace) -> int:
     """Say versions, extras and caches, and prove something small."""
-    from counterpoise import __version__
-
     check_json(options.json, overwrite=options.overwrite)
     extras = {name: versions(packages) for name, packages in EXTRAS.items()}
     test = self_test()
     record = {
-        "counterpoise": __version__,
+        "counterpoise": counterpoise.__version__,
         "python": sys.version.split()[0],
         "platform": sys.platform,
         "core": versions(CORE),
@@ -376,8 +376,6 @@ def doctor_command(options: argparse.Namespace) -> int:
 
 def versions(packages: tuple[str, ...]) -> dict[str, str | None]:
     """Return the installed version of each package, None where there is none."""
-    from importlib.metadata import PackageNotFoundError, version
-
     found: dict[str, str | None] = {}
     for package in packages:
         try:
@@ -389,11 +387,6 @@ def versions(packages: tuple[str, ...]) -> dict[str, str | None]:
 
 def numba_cache() -> dict[str, Any]:
     """Return where compiled code is kept, and whether it can be written there."""
-    import os
-    from pathlib import Path
-
-    import counterpoise
-
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     own = Path(counterpoise.__file__).parent / "linalg"
     folder = Path(chosen) if chosen else own
@@ -405,8 +398,6 @@ def numba_cache() -> dict[str, Any]:
 
 def self_test() -> list[dict[str, Any]]:
     """Weigh a small sample in three ways, and return what is proved of each."""
-    import warnings
-
     from counterpoise.datasets.generators import make_gaussian_shift
     from counterpoise.weights.kliep import KLIEP
     from counterpoise.weights.kmm import KMM
@@ -489,7 +480,7 @@ _NAMES = {
 }
 
 
-def add_demo(commands: Any) -> None:
+def add_demo(commands: Commands) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
@@ -503,11 +494,8 @@ def add_demo(commands: Any) -> None:
     )
 
 
-def demo_command(options: argparse.Namespace) -> int:
+def demo_command(options: Namespace) -> int:
     """Write two tables, do the main job on them, and tell the truth."""
-    from counterpoise.cli.fit import FILES, do
-    from counterpoise.cli.outputs import check_folder
-
     tables = options.out / "tables"
     again = _has_tables(tables)
     if not again:
@@ -534,7 +522,7 @@ def demo_command(options: argparse.Namespace) -> int:
         flush=True,
     )
     more = {"overwrite": again, "quiet": options.quiet}
-    code = do(completed("run", RUN_OPTIONS, {**chosen, **more}), estimates=True)
+    code = run_command(completed("run", RUN_OPTIONS, {**chosen, **more}))
     if code == FINE:
         _tell_truth(options.out, tables)
     return code
@@ -556,7 +544,6 @@ def write_tables(folder: Path, *, overwrite: bool) -> tuple[int, int]:
     -------
     rows of the trial, rows of the clinic
     """
-    from counterpoise.cli.outputs import write_columns, write_folder
     from counterpoise.datasets.loaders import load_diabetes_shift
 
     shift = load_diabetes_shift()
@@ -585,9 +572,6 @@ def write_tables(folder: Path, *, overwrite: bool) -> tuple[int, int]:
 
 def _has_tables(folder: Path) -> bool:
     """Return whether a folder has the tables of the demo, which mark it as its own."""
-    import filecmp
-    from tempfile import TemporaryDirectory
-
     with TemporaryDirectory() as made:
         write_tables(Path(made), overwrite=False)
         same, _, _ = filecmp.cmpfiles(made, folder, _DEMO_TABLES, shallow=False)
@@ -596,11 +580,6 @@ def _has_tables(folder: Path) -> bool:
 
 def _tell_truth(out: Path, tables: Path) -> None:
     """Compare the estimate with the score that the clinic's labels give."""
-    import json
-
-    from counterpoise.cli.files import read_file
-    from counterpoise.cli.predict import frame_for_model, read_for_model, read_model
-
     model = read_model(out / "model.skops")
     X = frame_for_model(model, read_for_model(model, tables / _TARGET))
     y = read_file(tables / _TRUTH).columns["progress"].to_numpy()
