@@ -5,7 +5,7 @@ from argparse import Namespace
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -74,6 +74,10 @@ from counterpoise.performance.result import MetricPerformance, Performance
 from counterpoise.report.report import Record
 from counterpoise.shift.diagnosis import Diagnosis, diagnose
 from counterpoise.shift.support import NO_OVERLAP
+from counterpoise.weights.base import WeightEstimator
+
+if TYPE_CHECKING:
+    from counterpoise.adaptation.adapted import Adapted
 
 # -----------------------------------------------------------------------------
 # `--estimator auto`: models compared by their estimated score on the target.
@@ -90,7 +94,7 @@ class Candidate:
     """A fitted model and its score on the target."""
 
     name: str
-    model: Any
+    model: "Adapted"
     performance: Performance
 
     @property
@@ -186,7 +190,7 @@ def build_estimator(
     kinds: Mapping[str, str],
     seed: int,
     crowded: Collection[str] = (),
-) -> Any:
+) -> BaseEstimator:
     """Return a pipeline of scikit-learn, not fitted.
 
     Missing values, categories, also new ones, and dates are dealt with inside.
@@ -225,7 +229,7 @@ def build_estimator(
     return Pipeline([("columns", columns), ("model", _model(name, task, seed))])
 
 
-def kinds_of(model: Any) -> dict[str, str] | None:
+def kinds_of(model: object) -> dict[str, str] | None:
     """Return what each column of a saved model holds; None if another built it."""
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import Pipeline
@@ -248,14 +252,14 @@ def kinds_of(model: Any) -> dict[str, str] | None:
     return {str(name): found[name] for name in names}
 
 
-def _columns_for_trees(kinds: Mapping[str, str]) -> Any:
+def _columns_for_trees(kinds: Mapping[str, str]) -> BaseEstimator:
     """Return columns as numbers for trees, which find their own thresholds."""
     from counterpoise.models.boosting import DateNumbers, category_codes, columns_of
 
     return columns_of(kinds, "passthrough", category_codes(), DateNumbers())
 
 
-def _columns_for_lines(kinds: Mapping[str, str]) -> Any:
+def _columns_for_lines(kinds: Mapping[str, str]) -> BaseEstimator:
     """Return columns on a common scale, without gaps, a column a category."""
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import Pipeline
@@ -263,7 +267,7 @@ def _columns_for_lines(kinds: Mapping[str, str]) -> Any:
 
     from counterpoise.models.boosting import DateNumbers, columns_of
 
-    def scaled() -> list[tuple[str, Any]]:
+    def scaled() -> list[tuple[str, BaseEstimator]]:
         fill = SimpleImputer(strategy="median", add_indicator=True)
         return [("fill", fill), ("scale", StandardScaler())]
 
@@ -373,7 +377,7 @@ def check_metric_of(metric: str | None, task: str, label: str) -> None:
 
 
 def estimate(
-    model: Any,
+    model: "Adapted",
     pair: Pair,
     options: Namespace,
     *,
@@ -427,7 +431,9 @@ def estimate(
 # -----------------------------------------------------------------------------
 
 
-def build_weight_estimator(name: str, *, allow_no_overlap: bool, seed: int) -> Any:
+def build_weight_estimator(
+    name: str, *, allow_no_overlap: bool, seed: int
+) -> WeightEstimator:
     """Return the weight estimator that `--weight-estimator` names.
 
     Parameters
@@ -502,10 +508,10 @@ def run_command(options: Namespace) -> int:
                 **sections,
                 **every_row.sections,
             )
-        refused = "model" not in record
+        refused = isinstance(fitted, Diagnosis)
         code, reasons = exit_code(record, conditions, refused=refused)
         files = {RECORD: write_text(record.to_json()), **_page(record, steps)}
-        if not refused:
+        if not isinstance(fitted, Diagnosis):
             files |= _model_files(options, pair, fitted) | every_row.files
         steps.begin(WRITING)
         # The times of all steps but this one, which they would be part of.
@@ -526,11 +532,11 @@ def _read(options: Namespace, large: LargePair | None, steps: Steps, step: str) 
     return pair
 
 
-def _unfitted_model(options: Namespace) -> Any:
+def _unfitted_model(options: Namespace) -> "Adapted":
     """Return what the options ask for, but for the estimator, which the label tells."""
     from counterpoise.adaptation.adapted import Adapted
 
-    weight_estimator: Any = SHIFTS[options.shift]
+    weight_estimator: str | WeightEstimator = SHIFTS[options.shift]
     if options.weight_estimator != "auto":
         if options.shift == "labels":
             raise WrongUse(
@@ -581,13 +587,13 @@ def folds_of_options(options: Namespace) -> int | str | None:
 
 
 def _fit_and_estimate(
-    model: Any,
+    model: "Adapted",
     pair: Pair,
     options: Namespace,
     steps: Steps,
     weights: ArrayLike | None,
     estimates: bool,
-) -> tuple[Any, Performance | None, dict[str, object]]:
+) -> tuple["Adapted | Diagnosis", Performance | None, dict[str, object]]:
     """Return the fitted model, its performance on the target, and more sections.
 
     Where the source does not cover the target, the diagnosis stands for the model. More
@@ -597,7 +603,7 @@ def _fit_and_estimate(
     from counterpoise.adaptation.adapted import remember_in_this_run
     from counterpoise.models.boosting import MOST_CATEGORIES
 
-    def fit(model: Any, name: str) -> None:
+    def fit(model: "Adapted", name: str) -> None:
         crowded = pair.crowded(MOST_CATEGORIES)
         estimator = build_estimator(
             name, str(pair.task), pair.kinds, options.seed, crowded
@@ -610,7 +616,7 @@ def _fit_and_estimate(
             groups=pair.groups,
         )
 
-    def performance_of(model: Any) -> Performance:
+    def performance_of(model: "Adapted") -> Performance:
         steps.begin(ESTIMATING)
         # The rows are those of the fit: each is asked about by a model without it.
         cv = folds_of_options(options) or folds_of_the_estimate(len(pair.X))
@@ -642,12 +648,12 @@ def _fit_and_estimate(
     return model, performance_of(model) if estimates else None, sections
 
 
-def _say_dependence(steps: Steps, diagnosis: Diagnosis) -> None:
+def _say_dependence(steps: Steps, diagnosis: Diagnosis | None) -> None:
     for notice in of_dependence(diagnosis):
         steps.notice(notice)
 
 
-def _model_files(options: Namespace, pair: Pair, model: Any) -> dict[str, Write]:
+def _model_files(options: Namespace, pair: Pair, model: "Adapted") -> dict[str, Write]:
     ratio = np.ones(len(pair.X))
     if model.weight_estimator_ is not None:
         ratio = model.weight_estimator_.weights_

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,9 @@ from counterpoise.monitor.results import ChunkResult
 from counterpoise.report.page import render
 from counterpoise.report.report import Record, metric_in_words
 from counterpoise.shift.diagnosis import diagnose
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # -----------------------------------------------------------------------------
 # `counterpoise monitor`: a deployed model followed chunk after chunk.
@@ -235,7 +238,7 @@ def _looked(
     chunk_results: list[ChunkResult] = []
     pages: dict[str, Write] = {}
 
-    def looked_at(rows: Indices, time: Any) -> tuple[ChunkResult, Any]:
+    def looked_at(rows: Indices, time: object) -> tuple[ChunkResult, "pd.DataFrame"]:
         part = X.iloc[rows].reset_index(drop=True)
         own = None if y is None else y[rows]
         chunk_result = monitor.update(part, y=own, time=time, ids=ids[rows])
@@ -290,11 +293,11 @@ def _cut(
 
 def _ids(
     monitor: ModelMonitor,
-    X: Any,
+    X: "pd.DataFrame",
     times: NDArray[Any],
     table: TableFile,
     options: Namespace,
-) -> Any:
+) -> NDArray[Any]:
     """Return what tells rows apart: `--id`, or their time and all their columns."""
     monitor.id_column(options.id or _TIME_AND_COLUMNS)
     if options.id is None:
@@ -373,7 +376,7 @@ def _labels(monitor: ModelMonitor, table: TableFile) -> NDArray[Any] | None:
     return y
 
 
-def _report(monitor: ModelMonitor, part: Any, seed: int) -> Write | None:
+def _report(monitor: ModelMonitor, part: "pd.DataFrame", seed: int) -> Write | None:
     """Return what writes the chunk's own report; None where it is too small."""
     try:
         found = diagnose(*monitor.against(part), random_state=seed)

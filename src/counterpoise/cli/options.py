@@ -35,7 +35,7 @@ _TYPES: dict[str, tuple[tuple[type, ...], str]] = {
 }
 
 
-def read_config(path: Path, kinds: Mapping[str, str]) -> dict[str, Any]:
+def read_config(path: Path, kinds: Mapping[str, str]) -> dict[str, object]:
     """Return the options that a TOML file gives.
 
     Parameters
@@ -82,7 +82,7 @@ def read_config(path: Path, kinds: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
-def _fits(value: Any, types: tuple[type, ...]) -> bool:
+def _fits(value: object, types: tuple[type, ...]) -> bool:
     if isinstance(value, list):
         return list in types and all(isinstance(item, str) for item in value)
     # In Python true is a whole number.
@@ -497,7 +497,7 @@ def add_command(
     run: Callable[[argparse.Namespace], int],
     *,
     needs: Collection[str] = (),
-    defaults: Mapping[str, Any] | None = None,
+    defaults: Mapping[str, object] | None = None,
     epilog: str | None = None,
     numbers: Sequence[str] = (),
 ) -> None:
@@ -552,7 +552,7 @@ def add_command(
 
 
 def completed(
-    command: str, options: Sequence[str], values: Mapping[str, Any]
+    command: str, options: Sequence[str], values: Mapping[str, object]
 ) -> argparse.Namespace:
     """Return all options of a command: the values given, and else the defaults.
 
@@ -642,9 +642,9 @@ def _add(
     )
 
 
-def _number(name: str, value: Any, kind: str) -> int | float:
+def _number(name: str, value: object, kind: str) -> int | float:
     try:
-        number = int(str(value)) if kind == "whole" else float(value)
+        number = int(str(value)) if kind == "whole" else float(str(value))
     except ValueError as error:
         wanted = "a whole number" if kind == "whole" else "a number"
         raise WrongUse(f"--{name} must be {wanted}, got {value!r}") from error
@@ -657,7 +657,7 @@ def _number(name: str, value: Any, kind: str) -> int | float:
     return number
 
 
-def _percentage(name: str, value: Any) -> float:
+def _percentage(name: str, value: object) -> float:
     """Return a share above zero, given as such or in per cent."""
     text = str(value).strip()
     try:
@@ -669,7 +669,7 @@ def _percentage(name: str, value: Any) -> float:
     return number
 
 
-def _date(name: str, value: Any) -> str:
+def _date(name: str, value: object) -> str:
     try:
         return date.fromisoformat(str(value)).isoformat()
     except ValueError as error:
@@ -678,7 +678,7 @@ def _date(name: str, value: Any) -> str:
         ) from error
 
 
-def _folds(name: str, value: Any) -> int:
+def _folds(name: str, value: object) -> int:
     try:
         number = int(str(value))
     except ValueError:
@@ -688,7 +688,7 @@ def _folds(name: str, value: Any) -> int:
     return number
 
 
-def _size(name: str, value: Any) -> int:
+def _size(name: str, value: object) -> int:
     found = re.fullmatch(r"([\d.]+)\s*([KMGT]?)(?:i?B)?", str(value).strip(), re.I)
     try:
         number = float(found[1]) * _UNITS[found[2].upper()] if found else 0.0

@@ -10,15 +10,20 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
 from counterpoise.cli.terminal import BadData, WrongUse, listed
 from counterpoise.errors import refusals_of_estimators
+from counterpoise.linalg.arrays import Array
 from counterpoise.shift.diagnosis_text import percentage
 from counterpoise.shift.support import UNCOVERED_ABOVE
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow
 
 # -----------------------------------------------------------------------------
 # Folders that are replaced as a whole, and what a killed command left behind.
@@ -363,7 +368,7 @@ def write_record(path: str, text: str, *, overwrite: bool) -> None:
         write_file(Path(path), write_text(text), overwrite=overwrite)
 
 
-def write_columns(columns: Mapping[str, Any]) -> Write:
+def write_columns(columns: Mapping[str, object]) -> Write:
     """Return what writes columns to a Parquet or, by its ending, a CSV file."""
 
     def write(path: Path) -> None:
@@ -380,7 +385,7 @@ def write_columns(columns: Mapping[str, Any]) -> Write:
     return write
 
 
-def without_formulas(table: Any) -> Any:
+def without_formulas(table: "pyarrow.Table") -> "pyarrow.Table":
     """Return a table with an apostrophe before texts that a spreadsheet would run.
 
     Those begin with =, +, -, @, a tab or a carriage return and are no numbers; names of
@@ -455,7 +460,9 @@ def _uninterrupted() -> Iterator[None]:
 # -----------------------------------------------------------------------------
 
 
-def interval_columns(model: Any, X: Any, level: float, path: Path) -> dict[str, Any]:
+def interval_columns(
+    model: Any, X: "pd.DataFrame", level: float, path: Path
+) -> dict[str, Array]:
     """Return the columns of the intervals, or of the sets, that hold the label.
 
     An interval is infinite, and a set has all classes, where the source says too little
@@ -478,12 +485,12 @@ def interval_columns(model: Any, X: Any, level: float, path: Path) -> dict[str, 
 
 def coverage_columns(
     model: Any,
-    X: Any,
+    X: "pd.DataFrame",
     path: Path,
     *,
     asked: bool,
     notice: Callable[[str], object] | None = None,
-) -> dict[str, Any]:
+) -> dict[str, Array]:
     """Return weight and coverage of the rows if asked for; say how many have none.
 
     Uncovered is a row about whose density ratio the fit knows nothing: in a hole among

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -68,10 +68,13 @@ from counterpoise.cli.terminal import (
 from counterpoise.data.parallel import ClusterUnavailableError, map_reduce, map_write
 from counterpoise.data.table import CATEGORIES, NUMBERS, Table, frame_of
 from counterpoise.errors import NoOverlapError, refusals_of_estimators
-from counterpoise.linalg.arrays import Indices
+from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.report.report import Record
 from counterpoise.shift.diagnosis import diagnose
 from counterpoise.shift.support import NO_OVERLAP
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # -----------------------------------------------------------------------------
 # `counterpoise predict`: a saved model's answers for a table.
@@ -144,7 +147,9 @@ def _predict_in_memory(options: Namespace) -> None:
         write_file(options.out, write_columns(columns), overwrite=options.overwrite)
 
 
-def prediction_columns(model: Any, X: Any, options: Namespace) -> dict[str, Any]:
+def prediction_columns(
+    model: Any, X: "pd.DataFrame", options: Namespace
+) -> dict[str, Array]:
     """Return the columns of the predictions, and of what the options add to them."""
     path = options.model
     if options.probabilities and not hasattr(model, "predict_proba"):
@@ -192,7 +197,9 @@ def answers_of(path: Path) -> Iterator[None]:
         raise BadData(f"{path}: the model in it cannot answer: {words}") from error
 
 
-def read_for_model(model: Any, path: Path, name_column: str | None = None) -> TableFile:
+def read_for_model(
+    model: object, path: Path, name_column: str | None = None
+) -> TableFile:
     """Return a table, read as the model wants its columns; names of rows are texts."""
     kinds = kinds_of(model) or {}
     texts = [k for k, v in kinds.items() if v == CATEGORIES]
@@ -201,13 +208,13 @@ def read_for_model(model: Any, path: Path, name_column: str | None = None) -> Ta
     )
 
 
-def frame_for_model(model: Any, table: TableFile) -> Any:
+def frame_for_model(model: object, table: TableFile) -> "pd.DataFrame":
     """Return the model's columns of a table, in the model's order."""
     kinds = kinds_for_model(model, table)
     return frame_of(table_of(table, kinds), kinds)
 
 
-def kinds_for_model(model: Any, table: TableFile) -> dict[str, str]:
+def kinds_for_model(model: object, table: TableFile) -> dict[str, str]:
     """Return what the model's columns are to hold; refuse a table that lacks one."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
@@ -299,7 +306,7 @@ def evaluate_command(options: Namespace) -> int:
     return code
 
 
-def pair_of_model(model: Any, options: Namespace) -> Pair:
+def pair_of_model(model: BaseEstimator, options: Namespace) -> Pair:
     """Return the two samples, with the columns that a saved model was fitted to."""
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     if not names:
@@ -449,14 +456,14 @@ class BlockPredictions:
     model: Any
     kinds: Mapping[str, str]
     options: Namespace
-    id_type: Any
+    id_type: object
 
-    def frame(self, rows: Any) -> Any:
+    def frame(self, rows: Table) -> "pd.DataFrame":
         """Return the model's columns, in its order."""
         columns = {column.label: column for column in rows.columns}
         return frame_of(Table(tuple(columns[k] for k in self.kinds), True), self.kinds)
 
-    def __call__(self, rows: Any, first: int) -> dict[str, Any]:
+    def __call__(self, rows: Table, first: int) -> dict[str, object]:
         """Return the columns of a block's rows."""
         X, model, options = self.frame(rows), self.model, self.options
         return {
@@ -472,7 +479,7 @@ class _Uncovered:
 
     columns: BlockPredictions
 
-    def __call__(self, rows: Any, first: int) -> int:
+    def __call__(self, rows: Table, first: int) -> int:
         is_extrapolation = getattr(self.columns.model, "is_extrapolation", None)
         if is_extrapolation is None:
             return 0

@@ -9,7 +9,7 @@ import sys
 import time
 import warnings
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -146,7 +146,7 @@ def report_command(options: Namespace) -> int:
     return FINE
 
 
-def read_record(path: Path) -> Any:
+def read_record(path: Path) -> Record:
     """Return the record of a file, or say why it is none."""
     if path.is_dir():
         raise BadData(f"{path} is a folder, not a file")
@@ -234,7 +234,7 @@ def rerun_command(options: Namespace) -> int:
     return CONDITION_HOLDS if different else FINE
 
 
-def _words(record: Any, options: Namespace) -> list[str]:
+def _words(record: Record, options: Namespace) -> list[str]:
     """Return the command of a record, its tables found by their hashes.
 
     A record is somebody's file: of its words only options that this library knows are
@@ -264,7 +264,7 @@ def _words(record: Any, options: Namespace) -> list[str]:
     return words
 
 
-def _table(record: Any, name: str, value: str, options: Namespace) -> Path:
+def _table(record: Record, name: str, value: str, options: Namespace) -> Path:
     """Return where a table is that has the hash of the record."""
     if Path(value).name != value:
         raise BadData(f"{options.record} has --{name} {value!r}, which is no name")
@@ -314,8 +314,8 @@ def _in_records(old: Path, new: Path) -> list[str]:
     return told
 
 
-def _leaves(part: Any, path: str = "") -> dict[str, Any]:
-    items: Any = ()
+def _leaves(part: object, path: str = "") -> dict[str, object]:
+    items: Iterable[tuple[object, object]]
     if isinstance(part, dict):
         items = part.items()
     elif isinstance(part, list):
@@ -385,7 +385,7 @@ def versions(packages: tuple[str, ...]) -> dict[str, str | None]:
     return found
 
 
-def numba_cache() -> dict[str, Any]:
+def numba_cache() -> dict[str, bool]:
     """Return where compiled code is kept, and whether it can be written there."""
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     own = Path(counterpoise.__file__).parent / "linalg"
