@@ -160,13 +160,13 @@ def monitor_command(options: Namespace) -> int:
             raise WrongUse(f"the first run of monitor needs {' and '.join(lacking)}")
     with followed(_PLAN, quiet=options.quiet) as steps, memory_limit(options):
         steps.begin(_READING)
-        monitor = ModelMonitor.load(state) if goes_on else _begun(options, steps)
-        before = _labelled(monitor)
+        monitor = ModelMonitor.load(state) if goes_on else _new_monitor(options, steps)
+        before = _label_counts(monitor)
         table = read_for_model(monitor.model, options.table, options.id)
         _remember_label(monitor, table, options.label, steps)
         table.check_has([options.time], "--time")
         steps.begin(_WATCHING)
-        chunk_results, pages = _looked(monitor, table, options, steps)
+        chunk_results, pages = _update(monitor, table, options, steps)
         record = Record.of(
             monitor,
             reproduce=reproduced_by(options),
@@ -191,12 +191,12 @@ def monitor_command(options: Namespace) -> int:
     print_findings(
         options,
         record,
-        [*_told(monitor, chunk_results, before), *of_end(reasons, written)],
+        [*_findings(monitor, chunk_results, before), *of_end(reasons, written)],
     )
     return CONDITION_HOLDS if held else FINE
 
 
-def _begun(options: Namespace, steps: Steps) -> ModelMonitor:
+def _new_monitor(options: Namespace, steps: Steps) -> ModelMonitor:
     model = read_model(options.model)
     table = read_for_model(model, options.reference)
     table.check_has([options.label], "--label")
@@ -219,7 +219,7 @@ def _begun(options: Namespace, steps: Steps) -> ModelMonitor:
     )
 
 
-def _looked(
+def _update(
     monitor: ModelMonitor, table: TableFile, options: Namespace, steps: Steps
 ) -> tuple[list[ChunkResult], dict[str, Write]]:
     """Give the monitor every chunk with rows that it has not seen."""
@@ -238,7 +238,7 @@ def _looked(
     chunk_results: list[ChunkResult] = []
     pages: dict[str, Write] = {}
 
-    def looked_at(rows: Indices, time: object) -> tuple[ChunkResult, "pd.DataFrame"]:
+    def update(rows: Indices, time: object) -> tuple[ChunkResult, "pd.DataFrame"]:
         part = X.iloc[rows].reset_index(drop=True)
         own = None if y is None else y[rows]
         chunk_result = monitor.update(part, y=own, time=time, ids=ids[rows])
@@ -251,7 +251,7 @@ def _looked(
     new, been = monitor.is_new(ids), monitor.seen(ids)
     if been.any():
         # A table that has grown, or a window that has moved on.
-        looked_at(np.flatnonzero(been), None)
+        update(np.flatnonzero(been), None)
     doubles = np.count_nonzero(~new & ~been)
     if doubles:
         steps.notice(
@@ -259,8 +259,8 @@ def _looked(
             "the first of each is counted"
         )
     fresh = np.flatnonzero(new)
-    chunks, said = _cut(table, by, _times(table, by), fresh, every)
-    for one in said:
+    chunks, notes = _cut(table, by, _times(table, by), fresh, every)
+    for one in notes:
         steps.notice(one)
     for chunk in chunks:
         rows = fresh[chunk.rows]
@@ -268,7 +268,7 @@ def _looked(
         if 0 < seen < len(rows):
             # Rows so many that they are known by their chunk alone.
             rows = rows[seen:]
-        chunk_result, part = looked_at(rows, chunk.time)
+        chunk_result, part = update(rows, chunk.time)
         page = (
             None if chunk_result.number == 0 else _report(monitor, part, options.seed)
         )
@@ -429,14 +429,14 @@ def _numbers(
     }
 
 
-def _labelled(monitor: ModelMonitor) -> dict[tuple[int, str], int]:
+def _label_counts(monitor: ModelMonitor) -> dict[tuple[int, str], int]:
     """Return how many labels each chunk has, by its number and the metric."""
     return {
         (row["chunk"], row["metric"]): row["n_labelled"] for row in monitor.history_
     }
 
 
-def _told(
+def _findings(
     monitor: ModelMonitor,
     chunk_results: Sequence[ChunkResult],
     before: dict[tuple[int, str], int],
@@ -444,11 +444,11 @@ def _told(
     """Return what this run has found: of new chunks, and of those with new labels."""
     counted = [chunk_result for chunk_result in chunk_results if chunk_result.number]
     lines = [f"new chunks: {len(counted)}, {monitor.n_chunks_} in all"]
-    now = _labelled(monitor)
+    now = _label_counts(monitor)
     late = {key[0] for key, n in before.items() if now[key] > n}
     lines += [f"chunks with new labels: {len(late)}"] if late else []
-    told = [in_options(str(alert)) for alert in monitor.alerts_]
-    lines += told or ["no alert so far"]
+    alerts = [in_options(str(alert)) for alert in monitor.alerts_]
+    lines += alerts or ["no alert so far"]
     new = {chunk_result.number for chunk_result in counted} | late
     rows = tuple(
         cells(

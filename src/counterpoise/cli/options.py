@@ -66,7 +66,7 @@ def read_config(path: Path, kinds: Mapping[str, str]) -> dict[str, object]:
     except tomllib.TOMLDecodeError as error:
         raise WrongUse(f"--config {path}: {one_line(error)}") from error
     known = set(kinds) - {"config"}
-    found = {}
+    options = {}
     for key, value in given.items():
         name = key.replace("_", "-")
         if name not in known:
@@ -78,8 +78,8 @@ def read_config(path: Path, kinds: Mapping[str, str]) -> dict[str, object]:
         types, wanted = _TYPES.get(kinds[name], ((str,), "a string"))
         if not _fits(value, types):
             raise WrongUse(f"--config {path}: {key} must be {wanted}, got {value!r}")
-        found[name] = value
-    return found
+        options[name] = value
+    return options
 
 
 def _fits(value: object, types: tuple[type, ...]) -> bool:
@@ -177,7 +177,7 @@ def read_conditions(texts: Collection[str], names: Collection[str]) -> list[Cond
     >>> [str(c) for c in read_conditions(["ess < .2, auc>=0.9"], ["ess", "auc"])]
     ['ess<0.2', 'auc>=0.9']
     """
-    found = []
+    conditions = []
     for text in (part for given in texts for part in given.split(",")):
         match = _FORM.fullmatch(text)
         if match is None:
@@ -190,8 +190,8 @@ def read_conditions(texts: Collection[str], names: Collection[str]) -> list[Cond
             raise WrongUse(
                 f"--fail-if knows no {name!r}; it knows {', '.join(sorted(names))}"
             )
-        found.append(Condition(name, comparison, float(limit)))
-    return found
+        conditions.append(Condition(name, comparison, float(limit)))
+    return conditions
 
 
 def example(names: Collection[str]) -> str:
@@ -532,13 +532,13 @@ def add_command(
 
     def complete(given: argparse.Namespace) -> argparse.Namespace:
         # argparse writes "max_memory" for --max-memory.
-        said = {name.replace("_", "-"): value for name, value in vars(given).items()}
+        parsed = {name.replace("_", "-"): value for name, value in vars(given).items()}
         from_file = {}
-        if "config" in said:
+        if "config" in parsed:
             kinds = {option: OPTIONS[option].kind for option in options}
-            from_file = read_config(Path(said["config"]), kinds)
+            from_file = read_config(Path(parsed["config"]), kinds)
         values = {**(defaults or {}), **from_file}
-        values |= {option: said[option] for option in options if option in said}
+        values |= {option: parsed[option] for option in options if option in parsed}
         lacking = [f"--{option}" for option in needs if values.get(option) is None]
         if lacking:
             raise WrongUse(f"{name} needs {' and '.join(lacking)}")
@@ -689,9 +689,9 @@ def _folds(name: str, value: object) -> int:
 
 
 def _size(name: str, value: object) -> int:
-    found = re.fullmatch(r"([\d.]+)\s*([KMGT]?)(?:i?B)?", str(value).strip(), re.I)
+    match = re.fullmatch(r"([\d.]+)\s*([KMGT]?)(?:i?B)?", str(value).strip(), re.I)
     try:
-        number = float(found[1]) * _UNITS[found[2].upper()] if found else 0.0
+        number = float(match[1]) * _UNITS[match[2].upper()] if match else 0.0
     except ValueError:
         number = 0.0
     if not 1 <= number < 2**62:

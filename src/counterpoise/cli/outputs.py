@@ -477,10 +477,10 @@ def interval_columns(
         if not is_classifier(model.estimator_):
             ends = model.predict_interval(X, level)
             return {"lower": ends[:, 0], "upper": ends[:, 1]}
-        held = model.predict_set(X, level)
+        in_set = model.predict_set(X, level)
     names = model.classes_
-    columns = {f"set has {name}": held[:, k] for k, name in enumerate(names)}
-    return {**columns, "set size": held.sum(axis=1)}
+    columns = {f"set has {name}": in_set[:, k] for k, name in enumerate(names)}
+    return {**columns, "set size": in_set.sum(axis=1)}
 
 
 def coverage_columns(
@@ -512,11 +512,12 @@ def coverage_columns(
         return {}
     with refusals_of_estimators():
         covered = ~model.is_extrapolation(X)
-    lost = int(np.count_nonzero(~covered))
-    if lost and notice is not None:
+    n_uncovered = int(np.count_nonzero(~covered))
+    if n_uncovered and notice is not None:
         notice(
-            f"{lost:,} of {covered.size:,} rows ({percentage(lost / covered.size)}) "
-            "lie where the source has no rows at all: do not rely on their predictions"
+            f"{n_uncovered:,} of {covered.size:,} rows "
+            f"({percentage(n_uncovered / covered.size)}) lie where the source has no "
+            "rows at all: do not rely on their predictions"
             + ("" if asked else " (--overlap says which)")
         )
     with refusals_of_estimators():

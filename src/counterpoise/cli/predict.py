@@ -176,9 +176,9 @@ def read_model(path: Path) -> Any:
     except Exception as error:
         if isinstance(error, Stop):
             raise
-        said = str(error)
-        told = said if said.startswith(str(path)) else f"{path}: {said}"
-        raise BadData(told) from error
+        message = str(error)
+        message = message if message.startswith(str(path)) else f"{path}: {message}"
+        raise BadData(message) from error
 
 
 @contextmanager

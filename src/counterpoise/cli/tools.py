@@ -88,12 +88,12 @@ def compare_command(options: Namespace) -> int:
         names = (options.first.name, options.second.name)
     first, second = (read_record(path) for path in paths)
     with shown(*paths):
-        found = compare(first, second, names=names)
-        text = found.text()
+        comparison = compare(first, second, names=names)
+        text = comparison.text()
     if options.text or options.out is None:
         sys.stdout.write(text)
     if options.out is not None:
-        write_file(options.out, found.save, overwrite=options.overwrite)
+        write_file(options.out, comparison.save, overwrite=options.overwrite)
         print(f"written: {options.out}", file=sys.stderr)
     return FINE
 
@@ -288,7 +288,7 @@ def _table(record: Record, name: str, value: str, options: Namespace) -> Path:
 
 def _differences(record: Path, again: Path) -> list[str]:
     """Return in which files, and where in the record, two runs differ."""
-    told = []
+    lines = []
     for name in FILES:
         old, new = record.with_name(name), again / name
         if name == RECORD:
@@ -296,22 +296,22 @@ def _differences(record: Path, again: Path) -> list[str]:
         if name == TIMINGS or not (old.exists() or new.exists()):
             continue
         if not (old.exists() and new.exists()):
-            told.append(f"{name} is there {'before' if old.exists() else 'now'} only")
+            lines.append(f"{name} is there {'before' if old.exists() else 'now'} only")
         elif old.read_bytes() != new.read_bytes():
-            told.append(name)
+            lines.append(name)
             if name == RECORD:
-                told += _in_records(old, new)
-    return told
+                lines += _in_records(old, new)
+    return lines
 
 
 def _in_records(old: Path, new: Path) -> list[str]:
 
     first, second = (_leaves(Record.load(path).to_dict()) for path in (old, new))
     paths = [key for key in {**first, **second} if first.get(key) != second.get(key)]
-    told = [f"  {key}: {first.get(key)!r}, now {second.get(key)!r}" for key in paths]
-    if len(told) > _MOST_TOLD:
-        told = [*told[:_MOST_TOLD], f"  and {len(told) - _MOST_TOLD} more"]
-    return told
+    lines = [f"  {key}: {first.get(key)!r}, now {second.get(key)!r}" for key in paths]
+    if len(lines) > _MOST_TOLD:
+        lines = [*lines[:_MOST_TOLD], f"  and {len(lines) - _MOST_TOLD} more"]
+    return lines
 
 
 def _leaves(part: object, path: str = "") -> dict[str, object]:
@@ -322,10 +322,10 @@ def _leaves(part: object, path: str = "") -> dict[str, object]:
         items = enumerate(part)
     else:
         return {path: part}
-    found = {}
+    leaves = {}
     for key, one in items:
-        found.update(_leaves(one, f"{path}.{key}" if path else str(key)))
-    return found
+        leaves.update(_leaves(one, f"{path}.{key}" if path else str(key)))
+    return leaves
 
 
 # -----------------------------------------------------------------------------
@@ -376,13 +376,13 @@ def doctor_command(options: Namespace) -> int:
 
 def versions(packages: tuple[str, ...]) -> dict[str, str | None]:
     """Return the installed version of each package, None where there is none."""
-    found: dict[str, str | None] = {}
+    installed: dict[str, str | None] = {}
     for package in packages:
         try:
-            found[package] = version(package)
+            installed[package] = version(package)
         except PackageNotFoundError:
-            found[package] = None
-    return found
+            installed[package] = None
+    return installed
 
 
 def numba_cache() -> dict[str, bool]:
@@ -404,7 +404,7 @@ def self_test() -> list[dict[str, Any]]:
     from counterpoise.weights.least_squares import ULSIF
 
     shift = make_gaussian_shift(2, n=200, m=200, random_state=0)
-    found = []
+    results = []
     for weight_estimator in (
         KLIEP(random_state=0),
         ULSIF(random_state=0),
@@ -415,7 +415,7 @@ def self_test() -> list[dict[str, Any]]:
             warnings.simplefilter("ignore")
             solution = weight_estimator.fit(shift.X, X_target=shift.X_target).solution_
         assert solution is not None
-        found.append(
+        results.append(
             {
                 "weight_estimator": type(weight_estimator).__name__,
                 "holds": bool(solution.converged),
@@ -423,7 +423,7 @@ def self_test() -> list[dict[str, Any]]:
                 "seconds": round(time.perf_counter() - since, 3),
             }
         )
-    return found
+    return results
 
 
 def _blocks(record: dict[str, Any], holds: bool) -> list[Block]:
@@ -432,13 +432,13 @@ def _blocks(record: dict[str, Any], holds: bool) -> list[Block]:
     blocks = [Block("Installed", rows=tuple(cells(*row) for row in rows))]
     for extra, packages in record["extras"].items():
         lacking = [name for name, version in packages.items() if version is None]
-        told = (
+        status = (
             f"missing {', '.join(lacking)}: pip install 'counterpoise[{extra}]'"
             if lacking
             else "complete"
         )
         there = tuple(cells(*item) for item in packages.items() if item[1])
-        blocks.append(Block(f"Extra {extra}: {told}", rows=there))
+        blocks.append(Block(f"Extra {extra}: {status}", rows=there))
     writable = record["numba_cache"]["writable"]
     blocks.append(
         Block(
@@ -584,11 +584,11 @@ def _tell_truth(out: Path, tables: Path) -> None:
     X = frame_for_model(model, read_for_model(model, tables / _TARGET))
     y = read_file(tables / _TRUTH).columns["progress"].to_numpy()
     loss = float(np.mean((model.predict(X) - y) ** 2))
-    told = json.loads((out / "report.json").read_text(encoding="utf-8"))["headline"]
-    inside = "inside" if told["low"] <= loss <= told["high"] else "outside"
+    score = json.loads((out / "report.json").read_text(encoding="utf-8"))["headline"]
+    inside = "inside" if score["low"] <= loss <= score["high"] else "outside"
     print(
         f"\nThe truth: in this demo the clinic's labels are known. The squared error "
-        f"there is\n{loss:.0f}, {inside} the interval ({told['low']:.0f} to "
-        f"{told['high']:.0f}) that was estimated without them; the trial's\nown rows "
-        f"would have promised {told['source']:.0f}."
+        f"there is\n{loss:.0f}, {inside} the interval ({score['low']:.0f} to "
+        f"{score['high']:.0f}) that was estimated without them; the trial's\nown rows "
+        f"would have promised {score['source']:.0f}."
     )

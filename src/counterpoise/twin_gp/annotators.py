@@ -404,11 +404,11 @@ def _consensus(
     start = _Model.start(ratings, pooled, shrink)
     search = _ConsensusSearch(ratings, pooled, tol, max_iter)
     if confidence is None:
-        found = search.fixed_point(start, 0.0, None)
+        fixed_point = search.fixed_point(start, 0.0, None)
     else:
         if shrink:
             start = search.fixed_point(start, BROUGHT, None).model
-        found = search.fixed_point(start, BROUGHT, confidence)
+        fixed_point = search.fixed_point(start, BROUGHT, confidence)
     if search.residual > tol:
         warn_user(
             f"consensus: labels still change by {search.residual:.1e} of a standard "
@@ -416,17 +416,17 @@ def _consensus(
             ConvergenceWarning,
         )
     if shrink:
-        _warn_of_collapse(ratings, found)
-    unit, model = ratings.unit, found.model
+        _warn_of_collapse(ratings, fixed_point)
+    unit, model = ratings.unit, fixed_point.model
     return Consensus(
-        ratings.centre + unit * found.y,
-        unit * np.sqrt(found.v),
+        ratings.centre + unit * fixed_point.y,
+        unit * np.sqrt(fixed_point.v),
         unit * np.where(ratings.counts > 0, np.sqrt(model.noise), np.inf),
         ratings.centre + unit * model.mean,
         unit * float(np.sqrt(model.variance)),
         search.n_iter,
         search.residual,
-        found.slope,
+        fixed_point.slope,
     )
 
 
@@ -447,7 +447,7 @@ class _Model(NamedTuple):
         return cls(noise, float(y.mean()), variance if shrink else np.inf)
 
 
-class _Found(NamedTuple):
+class _FixedPoint(NamedTuple):
     """A model, what it makes of the items, and what one more round would change."""
 
     model: _Model
@@ -473,7 +473,7 @@ class _ConsensusSearch:
 
     def fixed_point(
         self, model: _Model, brought: float, confidence: float | None
-    ) -> _Found:
+    ) -> _FixedPoint:
         """Return where a round changes no label; under a bound m and t stay."""
         y, v = self._labels(model)
         residual, n_iter = np.inf, 0
@@ -486,7 +486,7 @@ class _ConsensusSearch:
         self.n_iter += n_iter
         self.residual = max(self.residual, residual)
         after = self._round(model, y, v, brought, confidence)
-        return _Found(model, y, v, _slope(model, after))
+        return _FixedPoint(model, y, v, _slope(model, after))
 
     def _labels(self, model: _Model) -> tuple[Array, Array]:
         return self.ratings.averages(model.noise, model.mean, 1.0 / model.variance)
@@ -585,17 +585,17 @@ def _of_one_mind(ratings: Ratings) -> Consensus:
     )
 
 
-def _warn_of_collapse(ratings: Ratings, found: _Found) -> None:
+def _warn_of_collapse(ratings: Ratings, fixed_point: _FixedPoint) -> None:
     """Say where labels hardly differ, and whose ratings to look at."""
     rated = ratings.times > 0
-    kept = 1.0 - float(found.v[rated].mean()) / found.model.variance
+    kept = 1.0 - float(fixed_point.v[rated].mean()) / fixed_point.model.variance
     own = ratings.own_variances()
     usual = float(np.nanmedian(own)) if np.isfinite(own).any() else 0.0
-    share = found.model.variance / usual if usual > 0.0 else 1.0
+    share = fixed_point.model.variance / usual if usual > 0.0 else 1.0
     if kept >= LEAST_RELIABILITY and share >= LEAST_SHARE:
         return
     deviations = ratings.unit * np.sqrt(own)
-    spread = ratings.unit * np.sqrt(found.model.variance)
+    spread = ratings.unit * np.sqrt(fixed_point.model.variance)
     least, most = (
         f"{_named(ratings, np.array([j]))} (standard deviation {deviations[j]:.3g})"
         for j in (int(np.nanargmin(own)), int(np.nanargmax(own)))
