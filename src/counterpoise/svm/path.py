@@ -496,7 +496,7 @@ def hinge_curve(
 
 @dataclass(frozen=True, eq=False)
 class RegressorCurves:
-    """Validation rows of a regressor: kernel with its rows, and centred targets.
+    """Validation rows of a regressor: kernel with its rows, and centered targets.
 
     `losses` names each loss with the slopes above and below the prediction and half the
     width of its tube; the first is the default.
