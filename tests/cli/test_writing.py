@@ -240,3 +240,11 @@ def test_the_wish_to_terminate_ends_a_command_as_ctrl_c_does(
     assert "no file is half written" in said
     assert not out.exists()
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_the_working_folder_stays_the_same_folder(tmp_path, monkeypatch):
+    write_folder(tmp_path, {"a": writer("1")}, overwrite=False)
+    monkeypatch.chdir(tmp_path)
+    write_folder(tmp_path, {"a": writer("2")}, overwrite=True)
+    assert os.path.samefile(".", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]

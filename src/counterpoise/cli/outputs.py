@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 #
 # New files are written to `<out>.partial-<pid>`. A folder that is there is renamed to
 # `<out>.previous`, the new one takes its name, the user's own files are moved over, and
-# the previous one is removed. Where the folder cannot be renamed (a mount, a parent
-# that is not writable) the new files are collected inside it and moved one by one.
+# the previous one is removed. Where the folder cannot be renamed (a mount, the working
+# folder, a parent that is not writable) the new files are collected inside it and moved
+# one by one.
 # -----------------------------------------------------------------------------
 
 
@@ -54,12 +55,14 @@ def _partial_folder(beside: Path | str) -> Iterator[Path]:
 
 def _can_rename(folder: Path) -> bool:
     """Return whether the folder can be renamed to `<folder>.previous`."""
-    writable = os.access(folder.parent, os.W_OK)
-    return writable and not folder.is_mount() and not _previous(folder).exists()
+    # The folder that a shell is in must stay the same one.
+    if folder.is_mount() or folder == Path.cwd():
+        return False
+    return os.access(folder.parent, os.W_OK) and not _previous(folder).exists()
 
 
 def _previous(folder: Path) -> Path:
-    return folder.with_name(f"{folder.name}.previous")
+    return Path(f"{folder}.previous")
 
 
 def _replace_folder(folder: Path, new: Path, outputs: Collection[str]) -> None:
