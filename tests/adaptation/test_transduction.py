@@ -80,7 +80,7 @@ def test_a_gap_between_clusters_is_found_where_few_labels_do_not_show_it():
 
 def test_without_a_target_it_is_the_labelled_model_and_says_so():
     X, y, _, _ = moons()
-    with pytest.warns(NoTargetWarning, match="labelled rows"):
+    with pytest.warns(NoTargetWarning, match="labeled rows"):
         model = TransductiveSVC(C=10.0, gamma=GAMMA).fit(X, y)
     alone = WeightedSVC(C=10.0, gamma=GAMMA).fit(X, y)
     np.testing.assert_allclose(

@@ -36,10 +36,10 @@ def test_the_demo_estimates_a_score_that_the_truth_does_not_contradict(run, tmp_
 @pytest.fixture
 def jobs(monkeypatch):
     """The options of the jobs that are asked for, none of which is done."""
-    import counterpoise.cli.fit as job
+    import counterpoise.cli.tools as tools
 
     seen = []
-    monkeypatch.setattr(job, "do", lambda options, estimates: seen.append(options) or 3)
+    monkeypatch.setattr(tools, "run_command", lambda options: seen.append(options) or 3)
     return seen
 
 

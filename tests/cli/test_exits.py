@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.utils import check_array
 
 from counterpoise.adaptation.routing import fit_weighted
-from counterpoise.cli import record as ending
+from counterpoise.cli import fit as job
 from counterpoise.cli.options import completed
 from counterpoise.cli.terminal import Stop, code_of
 from counterpoise.data import BlockFailedError, ClusterUnavailableError
@@ -27,7 +27,6 @@ from counterpoise.errors import (
 from counterpoise.linalg.arrays import finite_array
 from counterpoise.models.boosting import QuantileBins
 from counterpoise.performance.metrics import Metric
-from counterpoise.shift import diagnosis as shift_diagnosis
 
 
 def of_an_operation(*_, **__):
@@ -148,16 +147,14 @@ def pair_of(tables):
 
 
 def test_a_fault_of_ours_is_not_put_down_to_the_data(run, tables, monkeypatch):
-    monkeypatch.setattr(shift_diagnosis, "diagnose", of_an_operation)
+    monkeypatch.setattr(job, "diagnose", of_an_operation)
     code, _, err = run("diagnose", *pair_of(tables), "--quiet")
     assert code == 70
     assert "a fault of counterpoise, ValueError: operands could not be" in err
 
 
 def test_what_a_check_refuses_is_bad_data(run, tables, monkeypatch):
-    monkeypatch.setattr(
-        shift_diagnosis, "diagnose", lambda *_, **__: as_matrix([["word"]])
-    )
+    monkeypatch.setattr(job, "diagnose", lambda *_, **__: as_matrix([["word"]]))
     code, _, err = run("diagnose", *pair_of(tables), "--quiet")
     assert code == 2
     assert "fault" not in err
@@ -169,7 +166,7 @@ def test_an_interruption_after_the_files_does_not_deny_them(
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ending, "print_findings", interrupted)
+    monkeypatch.setattr(job, "print_findings", interrupted)
     out = tmp_path / "w.csv"
     code, _, err = run(
         *(

@@ -9,7 +9,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from counterpoise.cli import outputs as exchange
+from counterpoise.cli import outputs
 from counterpoise.cli.outputs import (
     check_file,
     check_folder,
@@ -88,26 +88,43 @@ def test_a_folder_where_a_file_goes_is_refused_before_and_after(tmp_path):
     assert (tmp_path / "a").read_text() == "old"
 
 
-def test_old_files_come_back_when_a_move_fails(tmp_path, monkeypatch):
-    # Where no folder can be exchanged, files are moved one by one.
-    monkeypatch.setattr(exchange, "_renameat2", None)
+def test_the_old_folder_comes_back_when_the_new_one_cannot_take_its_place(
+    tmp_path, monkeypatch
+):
     out = tmp_path / "out"
     write_folder(out, {name: writer("old") for name in "abc"}, overwrite=False)
-    moves, replace = [], os.replace
+    rename = type(out).rename
 
     def fail_once(old, new):
-        moves.append(new)
-        # A plan, three are moved aside, and the disk is full.
-        if len(moves) == 4:
+        if old.name.startswith("out.partial"):
             raise OSError(errno.ENOSPC, "disk full")
-        replace(old, new)
+        return rename(old, new)
 
-    monkeypatch.setattr(exchange.os, "replace", fail_once)
+    monkeypatch.setattr(type(out), "rename", fail_once)
     files = {name: writer("new") for name in "da"}
     with pytest.raises(OSError, match="disk full"):
         write_folder(out, files, ("a", "b", "c"), overwrite=True)
     found = {path.name: path.read_text() for path in out.iterdir()}
     assert found == dict.fromkeys("abc", "old")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_folders_of_the_user_in_the_output_folder_stay(tmp_path):
+    out = tmp_path / "out"
+    write_folder(out, {"a": writer("1")}, overwrite=False)
+    write_folder(out / "tables", {"t": writer("mine")}, overwrite=False)
+    write_folder(out, {"a": writer("2")}, overwrite=True)
+    assert (out / "tables" / "t").read_text() == "mine"
+    assert (out / "a").read_text() == "2"
+
+
+def test_a_folder_of_the_user_named_previous_is_left_alone(tmp_path):
+    out, previous = tmp_path / "out", tmp_path / "out.previous"
+    write_folder(out, {"a": writer("1")}, overwrite=False)
+    write_folder(previous, {"mine": writer("mine")}, overwrite=False)
+    write_folder(out, {"a": writer("2")}, overwrite=True)
+    assert (out / "a").read_text() == "2"
+    assert (previous / "mine").read_text() == "mine"
 
 
 def test_a_file_made_meanwhile_is_not_overwritten_without_force(tmp_path):
@@ -133,10 +150,8 @@ def test_a_file_made_meanwhile_is_not_overwritten_without_force(tmp_path):
     assert (out / "a").read_text() == "ours"
 
 
-def test_a_folder_that_cannot_be_exchanged_is_written_from_inside(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setattr(exchange, "_renameat2", None)
+def test_a_folder_that_cannot_be_renamed_is_written_from_inside(tmp_path, monkeypatch):
+    monkeypatch.setattr(outputs, "_can_rename", lambda folder: False)
     # What lies in its parent, or in that of a link to it, may be another disk.
     out, seen = tmp_path / "out", []
     out.mkdir()
@@ -216,7 +231,7 @@ def test_the_wish_to_terminate_ends_a_command_as_ctrl_c_does(
         raise AssertionError("went on")
 
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr("counterpoise.cli.inputs.read_pair", ask)
+    monkeypatch.setattr("counterpoise.cli.fit.read_pair", ask)
     out = tmp_path / "w.csv"
     code, _, said = run(
         *("weights", "--source", tables[0], "--target", tables[1], "--out", out)
@@ -225,3 +240,11 @@ def test_the_wish_to_terminate_ends_a_command_as_ctrl_c_does(
     assert "no file is half written" in said
     assert not out.exists()
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_the_working_folder_stays_the_same_folder(tmp_path, monkeypatch):
+    write_folder(tmp_path, {"a": writer("1")}, overwrite=False)
+    monkeypatch.chdir(tmp_path)
+    write_folder(tmp_path, {"a": writer("2")}, overwrite=True)
+    assert os.path.samefile(".", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]

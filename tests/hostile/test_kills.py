@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from counterpoise.cli import outputs as exchange
+from counterpoise.cli import outputs
 from counterpoise.cli.outputs import check_folder, write_file, write_folder
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes")
@@ -44,9 +44,6 @@ def killed_at(moment, how, work):
         try:
             sys.stderr = io.StringIO()
             sys.addaudithook(lambda name, _: strike() if name in TOLD else None)
-            if exchange._renameat2 is not None:
-                real = exchange._renameat2
-                exchange._renameat2 = lambda *a: (strike(), real(*a), strike())[1]
             work()
         finally:
             os._exit(0 if count >= moment else 3)
@@ -69,12 +66,10 @@ def interruptible():
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("exchanged", [True, False])
-def test_a_folder_never_stays_mixed(how, exchanged, tmp_path, monkeypatch):
-    if not exchanged:
-        monkeypatch.setattr(exchange, "_renameat2", None)
-    elif exchange._renameat2 is None:
-        pytest.skip("this system exchanges no folders")
+@pytest.mark.parametrize("renamed", [True, False])
+def test_a_folder_never_stays_mixed(how, renamed, tmp_path, monkeypatch):
+    if not renamed:
+        monkeypatch.setattr(outputs, "_can_rename", lambda folder: False)
     old, new = {**OLD, "mine": "mine"}, {**NEW, "mine": "mine"}
     seen = set()
     for moment in range(1, 200):
@@ -87,9 +82,11 @@ def test_a_folder_never_stays_mixed(how, exchanged, tmp_path, monkeypatch):
             write_folder(folder, files_of(NEW), STALE, overwrite=True)
 
         struck = killed_at(moment, how, work)
-        if exchanged:
+        if renamed and folder.exists():
             # At once, without a next command.
-            assert shown(folder) in (old, new), moment
+            found = shown(folder)
+            found.setdefault("mine", "mine")
+            assert found in (old, new), moment
         check_folder(folder, STALE, overwrite=True)
         assert shown(folder) in (old, new), moment
         seen.add(shown(folder) == new)
@@ -149,7 +146,7 @@ def test_two_writers_at_once_leave_one_run(tmp_path):
 
 
 def test_a_mixed_folder_is_said_to_be_mended(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(exchange, "_renameat2", None)
+    monkeypatch.setattr(outputs, "_can_rename", lambda folder: False)
     folder = tmp_path / "out"
     write_folder(folder, files_of(OLD), overwrite=False)
     capsys.readouterr()
@@ -162,3 +159,16 @@ def test_a_mixed_folder_is_said_to_be_mended(tmp_path, capsys, monkeypatch):
         told = capsys.readouterr().err
     assert f"counterpoise: {folder} had files of two runs" in told
     assert shown(folder) == NEW
+
+
+def test_a_folder_is_restored_from_the_previous_one(tmp_path, capsys):
+    folder, told, moment = tmp_path / "out", "", 0
+    while "has been restored" not in told and moment < 60:
+        moment += 1
+        write_folder(folder, files_of(OLD), STALE, overwrite=True)
+        work = lambda: write_folder(folder, files_of(NEW), STALE, overwrite=True)  # noqa: E731
+        killed_at(moment, signal.SIGKILL, work)
+        check_folder(folder, STALE, overwrite=True)
+        told = capsys.readouterr().err
+    assert f"counterpoise: {folder} has been restored" in told
+    assert shown(folder) == OLD

@@ -1,14 +1,15 @@
-"""The commands run, fit, weigh and diagnose."""
+"""The commands run, fit, weights and diagnose."""
 
-import argparse
 import json
 from argparse import Namespace
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
 
 from counterpoise.cli.inputs import (
     CLASSIFICATION,
@@ -21,22 +22,31 @@ from counterpoise.cli.inputs import (
 )
 from counterpoise.cli.options import (
     ALL_NUMBERS,
+    BLOCK_OPTIONS,
+    COLUMN_OPTIONS,
+    FILE_OPTIONS,
     FIT_NUMBERS,
     OPTIONS,
+    RECORD_OPTIONS,
     SHIFT_NUMBERS,
     WEIGHT_NUMBERS,
+    Commands,
     add_command,
 )
 from counterpoise.cli.out_of_core import (
+    WEIGHTS_FILE,
     LargePair,
     data_card,
     fit_every_row,
+    weigh_every_row,
     working_on_blocks,
 )
 from counterpoise.cli.outputs import (
     Write,
     check_folder,
+    check_table,
     write_columns,
+    write_file,
     write_folder,
     write_text,
 )
@@ -57,9 +67,17 @@ from counterpoise.cli.terminal import (
     refusal,
 )
 from counterpoise.data.parameters import did_you_mean
+from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.table import CATEGORIES, DATES, NUMBERS
-from counterpoise.performance.result import MetricPerformance
+from counterpoise.errors import NoOverlapError
+from counterpoise.performance.result import MetricPerformance, Performance
 from counterpoise.report.report import Record
+from counterpoise.shift.diagnosis import Diagnosis, diagnose
+from counterpoise.shift.support import NO_OVERLAP
+from counterpoise.weights.base import WeightEstimator
+
+if TYPE_CHECKING:
+    from counterpoise.adaptation.adapted import Adapted
 
 # -----------------------------------------------------------------------------
 # `--estimator auto`: models compared by their estimated score on the target.
@@ -72,37 +90,51 @@ TRIED = ("linear", "boosting")
 
 
 @dataclass(frozen=True, eq=False)
-class Tried:
+class Candidate:
     """A fitted model and its score on the target."""
 
     name: str
-    model: Any
-    performance: Any
+    model: "Adapted"
+    performance: Performance
 
     @property
-    def found(self) -> MetricPerformance:
+    def metric(self) -> MetricPerformance:
         """The metric that is asked for."""
-        found: MetricPerformance = next(iter(self.performance.metrics.values()))
-        return found
+        return next(iter(self.performance.metrics.values()))
 
 
-def best_of(fitted: Callable[[str], Tried]) -> tuple[Tried, list[dict[str, Any]]]:
-    """Return the model with the best estimate on the target, and all that were tried.
+def best_of(
+    fit: Callable[[str], Candidate],
+) -> tuple[Candidate, list[dict[str, object]]]:
+    """Return the model with the best estimate on the target, and all candidates.
 
     A linear model and boosting by the estimate that leads; at equality the linear one.
     A constant prediction where the better of them saves nothing of a constant's loss
-    (`evaluation.advice.baseline`), by its estimate.
+    (`performance.advice.baseline`), by its estimate.
 
     Parameters
     ----------
-    fitted : callable
+    fit : callable
         Fits the estimator of a name and estimates its score.
     """
-    tried = {name: fitted(name) for name in TRIED}
-    best = choice_among({name: one.found for name, one in tried.items()})
-    chosen = tried.get(best) or fitted(best)
-    table = [_line(one, one is chosen) for one in tried.values()]
-    baseline = tried[_better(tried)].found.baseline
+    candidates = {name: fit(name) for name in TRIED}
+    metrics = {name: one.metric for name, one in candidates.items()}
+    best = choice_among(metrics)
+    chosen = candidates.get(best) or fit(best)
+    table: list[dict[str, object]] = []
+    for name, metric in metrics.items():
+        estimate, baseline = metric.best, metric.baseline
+        table.append(
+            {
+                "estimator": name,
+                "value": None if estimate is None else estimate.value,
+                "low": None if estimate is None else estimate.low,
+                "high": None if estimate is None else estimate.high,
+                "skill": None if baseline is None else baseline.skill,
+                "chosen": name == best,
+            }
+        )
+    baseline = metrics[_best_by_value(metrics)].baseline
     if baseline is not None:
         table.append(
             {
@@ -117,44 +149,28 @@ def best_of(fitted: Callable[[str], Tried]) -> tuple[Tried, list[dict[str, Any]]
     return chosen, table
 
 
-def choice_among(found: Mapping[str, MetricPerformance]) -> str:
+def choice_among(metrics: Mapping[str, MetricPerformance]) -> str:
     """Return the name of the best, which may be a constant that was not fitted.
 
     Where no estimate can be made the first is kept.
     """
-    name = _best_by_value(found)
-    baseline = found[name].baseline
+    name = _best_by_value(metrics)
+    baseline = metrics[name].baseline
     if baseline is not None and baseline.saved <= 0:
         return _CONSTANT
     return name
 
 
-def _better(tried: Mapping[str, Tried]) -> str:
-    return _best_by_value({name: one.found for name, one in tried.items()})
-
-
-def _best_by_value(found: Mapping[str, MetricPerformance]) -> str:
-    best, *others = found
+def _best_by_value(metrics: Mapping[str, MetricPerformance]) -> str:
+    best, *others = metrics
     for name in others:
-        one, kept = found[name].best, found[best].best
-        if one is None or kept is None:
+        estimate, best_estimate = metrics[name].best, metrics[best].best
+        if estimate is None or best_estimate is None:
             continue
-        higher = found[name].higher_is_better
-        if one.value > kept.value if higher else one.value < kept.value:
+        difference = estimate.value - best_estimate.value
+        if difference > 0 if metrics[name].higher_is_better else difference < 0:
             best = name
     return best
-
-
-def _line(one: Tried, chosen: bool) -> dict[str, Any]:
-    best, baseline = one.found.best, one.found.baseline
-    return {
-        "estimator": one.name,
-        "value": None if best is None else best.value,
-        "low": None if best is None else best.low,
-        "high": None if best is None else best.high,
-        "skill": None if baseline is None else baseline.skill,
-        "chosen": chosen,
-    }
 
 
 # -----------------------------------------------------------------------------
@@ -174,7 +190,7 @@ def build_estimator(
     kinds: Mapping[str, str],
     seed: int,
     crowded: Collection[str] = (),
-) -> Any:
+) -> BaseEstimator:
     """Return a pipeline of scikit-learn, not fitted.
 
     Missing values, categories, also new ones, and dates are dealt with inside.
@@ -206,11 +222,14 @@ def build_estimator(
     if name == "boosting":
         classes = task == CLASSIFICATION
         return boosting_of(kinds, classes=classes, seed=seed, crowded=crowded)
-    columns = _for_trees(kinds) if name in ("forest", "tree") else _for_lines(kinds)
+    for_trees = name in ("forest", "tree")
+    columns = _columns_for_trees(kinds) if for_trees else _columns_for_lines(kinds)
+    if name == "linear":
+        name = "logistic" if task == CLASSIFICATION else "ridge"
     return Pipeline([("columns", columns), ("model", _model(name, task, seed))])
 
 
-def kinds_of(model: Any) -> dict[str, str] | None:
+def kinds_of(model: object) -> dict[str, str] | None:
     """Return what each column of a saved model holds; None if another built it."""
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import Pipeline
@@ -233,14 +252,14 @@ def kinds_of(model: Any) -> dict[str, str] | None:
     return {str(name): found[name] for name in names}
 
 
-def _for_trees(kinds: Mapping[str, str]) -> Any:
+def _columns_for_trees(kinds: Mapping[str, str]) -> BaseEstimator:
     """Return columns as numbers for trees, which find their own thresholds."""
     from counterpoise.models.boosting import DateNumbers, category_codes, columns_of
 
     return columns_of(kinds, "passthrough", category_codes(), DateNumbers())
 
 
-def _for_lines(kinds: Mapping[str, str]) -> Any:
+def _columns_for_lines(kinds: Mapping[str, str]) -> BaseEstimator:
     """Return columns on a common scale, without gaps, a column a category."""
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import Pipeline
@@ -248,7 +267,7 @@ def _for_lines(kinds: Mapping[str, str]) -> Any:
 
     from counterpoise.models.boosting import DateNumbers, columns_of
 
-    def scaled() -> list[tuple[str, Any]]:
+    def scaled() -> list[tuple[str, BaseEstimator]]:
         fill = SimpleImputer(strategy="median", add_indicator=True)
         return [("fill", fill), ("scale", StandardScaler())]
 
@@ -261,7 +280,7 @@ def _for_lines(kinds: Mapping[str, str]) -> Any:
     return columns_of(kinds, Pipeline(scaled()), ones, dates)
 
 
-def _model(name: str, task: str, seed: int) -> Any:
+def _model(name: str, task: str, seed: int) -> BaseEstimator:
     from sklearn.dummy import DummyClassifier, DummyRegressor
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
     from sklearn.linear_model import LogisticRegression, Ridge
@@ -269,27 +288,23 @@ def _model(name: str, task: str, seed: int) -> Any:
     from sklearn.svm import SVC, SVR
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    if name == "linear":
-        name = "logistic" if task == CLASSIFICATION else "ridge"
     classes = task == CLASSIFICATION
-    forest = {"n_estimators": 200, "min_samples_leaf": 3, "random_state": seed}
-    tree = {"min_samples_leaf": 20, "random_state": seed}
-    makers = {
-        "logistic": lambda: LogisticRegression(max_iter=1000),
-        "ridge": lambda: Ridge(),
-        "forest": lambda: (
-            RandomForestClassifier(**forest)
-            if classes
-            else RandomForestRegressor(**forest)
-        ),
-        "tree": lambda: (
-            DecisionTreeClassifier(**tree) if classes else DecisionTreeRegressor(**tree)
-        ),
-        "svm": lambda: SVC(random_state=seed) if classes else SVR(),
-        "bayes": lambda: GaussianNB(),
-        "constant": lambda: DummyClassifier() if classes else DummyRegressor(),
-    }
-    return makers[name]()
+    if name == "logistic":
+        return LogisticRegression(max_iter=1000)
+    if name == "ridge":
+        return Ridge()
+    if name == "forest":
+        forest = RandomForestClassifier if classes else RandomForestRegressor
+        return forest(n_estimators=200, min_samples_leaf=3, random_state=seed)
+    if name == "tree":
+        tree = DecisionTreeClassifier if classes else DecisionTreeRegressor
+        return tree(min_samples_leaf=20, random_state=seed)
+    if name == "svm":
+        return SVC(random_state=seed) if classes else SVR()
+    if name == "bayes":
+        return GaussianNB()
+    assert name == "constant"
+    return DummyClassifier() if classes else DummyRegressor()
 
 
 # -----------------------------------------------------------------------------
@@ -362,13 +377,13 @@ def check_metric_of(metric: str | None, task: str, label: str) -> None:
 
 
 def estimate(
-    model: Any,
+    model: "Adapted",
     pair: Pair,
     options: Namespace,
     *,
-    cv: Any = None,
-    sample_weight: Any = None,
-) -> Any:
+    cv: int | str | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Performance:
     """Return the estimates of the score on the target.
 
     Parameters
@@ -416,7 +431,9 @@ def estimate(
 # -----------------------------------------------------------------------------
 
 
-def build_weight_estimator(name: str, *, allow_no_overlap: bool, seed: int) -> Any:
+def build_weight_estimator(
+    name: str, *, allow_no_overlap: bool, seed: int
+) -> WeightEstimator:
     """Return the weight estimator that `--weight-estimator` names.
 
     Parameters
@@ -450,23 +467,16 @@ ROWS_OF_FIVE_FOLDS, ROWS_OF_THREE_FOLDS = 20_000, 50_000
 SHIFTS = {"auto": "either", "inputs": "auto", "labels": "labels"}
 
 
-def do(options: Namespace, *, estimates: bool) -> int:
-    """Do the main job and return the exit code.
-
-    Parameters
-    ----------
-    options : those of `run` and `fit`
-    estimates : bool
-        Whether the score on the target is estimated too.
-    """
+def run_command(options: Namespace) -> int:
+    """Do the main job, of `run` or `fit`, and return the exit code."""
     from counterpoise.adaptation.adapted import steps_of_fit
 
+    estimates = options.command == "run"
     names = ALL_NUMBERS if estimates else FIT_NUMBERS
-    own = [options.out / name for name in FILES]
-    conditions = prepare_outputs(options, names, own)
+    conditions = prepare_outputs(options, names, [options.out / name for name in FILES])
     check_folder(options.out, FILES, overwrite=options.overwrite)
     check_metric(options.metric)
-    model = _fitted_model(options)
+    model = _unfitted_model(options)
     large = LargePair.of(options)
     plan = (READING, *steps_of_fit(model), *([ESTIMATING] if estimates else []))
     if options.estimator == BY_ESTIMATE:
@@ -476,25 +486,29 @@ def do(options: Namespace, *, estimates: bool) -> int:
         memory_limit(options),
         working_on_blocks(options, large),
     ):
-        pair, found, performance, more = _done(
-            model, options, steps, large, estimates=estimates
+        pair = _read(options, large, steps, READING)
+        assert pair.task is not None
+        check_metric_of(options.metric, pair.task, options.label)
+        weights = read_own_weights(options.weights, pair.source, pair.rows, options.id)
+        fitted, performance, sections = _fit_and_estimate(
+            model, pair, options, steps, weights, estimates
         )
-        every_row = fit_every_row(found, large, pair, options, steps)
+        every_row = fit_every_row(fitted, large, pair, options, steps)
         steps.begin(RECORDING)
         record = Record.from_estimator(
-            found,
+            fitted,
             performance,
             data=data_card(pair, large),
             reproduce=reproduced_by(options),
             notices=list(steps.notices),
-            **more,
+            **sections,
             **every_row.sections,
         )
-        refused = "model" not in record
+        refused = isinstance(fitted, Diagnosis)
         code, reasons = exit_code(record, conditions, refused=refused)
         files = {RECORD: write_text(record.to_json()), **_page(record, steps)}
-        if not refused:
-            files |= _model_files(options, pair, found) | every_row.files
+        if not isinstance(fitted, Diagnosis):
+            files |= _model_files(options, pair, fitted) | every_row.files
         steps.begin(WRITING)
         # The times of all steps but this one, which they would be part of.
         times = {"seconds": steps.seconds, "cpu_seconds": steps.cpu_seconds}
@@ -505,17 +519,25 @@ def do(options: Namespace, *, estimates: bool) -> int:
     return code
 
 
-def _fitted_model(options: Namespace) -> Any:
+def _read(options: Namespace, large: LargePair | None, steps: Steps, step: str) -> Pair:
+    """Return both samples, or those drawn from large tables, as a step of the job."""
+    steps.begin(step)
+    pair = read_pair(options, None if large is None else large.drawn())
+    for notice in pair.notices:
+        steps.notice(notice)
+    return pair
+
+
+def _unfitted_model(options: Namespace) -> "Adapted":
     """Return what the options ask for, but for the estimator, which the label tells."""
     from counterpoise.adaptation.adapted import Adapted
 
-    weight_estimator: Any = SHIFTS[options.shift]
+    weight_estimator: str | WeightEstimator = SHIFTS[options.shift]
     if options.weight_estimator != "auto":
         if options.shift == "labels":
             raise WrongUse(
                 f"--shift labels has weights of its own, --weight-estimator "
-                f"{options.weight_estimator} "
-                "has others: leave one of them out"
+                f"{options.weight_estimator} has others: leave one of them out"
             )
         weight_estimator = build_weight_estimator(
             options.weight_estimator,
@@ -548,7 +570,7 @@ def folds_of_the_estimate(n: int) -> int:
     return 3 if n <= ROWS_OF_THREE_FOLDS else 2
 
 
-def folds_of_options(options: Namespace) -> Any:
+def folds_of_options(options: Namespace) -> int | str | None:
     """Return what `--cv` and `--time` ask for; None for the usual folds."""
     if options.time is None:
         return options.cv
@@ -560,103 +582,74 @@ def folds_of_options(options: Namespace) -> Any:
     return "blocks"
 
 
-def _done(
-    model: Any,
+def _fit_and_estimate(
+    model: "Adapted",
+    pair: Pair,
     options: Namespace,
     steps: Steps,
-    large: LargePair | None,
-    *,
+    weights: ArrayLike | None,
     estimates: bool,
-) -> tuple[Pair, Any, Any, dict[str, Any]]:
-    """Return the samples, the fitted model, its performance on the target, and more.
+) -> tuple["Adapted | Diagnosis", Performance | None, dict[str, object]]:
+    """Return the fitted model, its performance on the target, and more sections.
 
     Where the source does not cover the target, the diagnosis stands for the model. More
     are sections of the record: which estimators were tried, or why a weight estimator
     refused.
     """
-    from sklearn.base import clone
-
-    from counterpoise.errors import NoOverlapError
-    from counterpoise.shift.support import NO_OVERLAP
-
-    steps.begin(READING)
-    pair = read_pair(options, None if large is None else large.drawn())
-    for notice in pair.notices:
-        steps.notice(notice)
-    assert pair.task is not None
-    check_metric_of(options.metric, pair.task, options.label)
-    counts = read_own_weights(options.weights, pair.source, pair.rows, options.id)
-    try:
-        if options.estimator == BY_ESTIMATE:
-
-            def fitted(name: str) -> Tried:
-                one = _fitted(clone(model), name, pair, options, counts)
-                return Tried(name, one, _estimated(one, pair, options, steps, counts))
-
-            best, tried = best_of(fitted)
-            _say_dependence(steps, best.model.diagnosis_)
-            performance = best.performance if estimates else None
-            return pair, best.model, performance, {"tried": tried}
-        _fitted(model, options.estimator, pair, options, counts)
-    except NoOverlapError as error:
-        found = _diagnosis(model, pair, options.seed)
-        _say_dependence(steps, found)
-        # What the diagnosis says itself needs no other reason.
-        by_itself = found.verdict != NO_OVERLAP
-        refused = {"refused": refusal(error).to_dict()} if by_itself else {}
-        return pair, found, None, refused
-    _say_dependence(steps, model.diagnosis_)
-    if not estimates:
-        return pair, model, None, {}
-    return pair, model, _estimated(model, pair, options, steps, counts), {}
-
-
-def _fitted(model: Any, name: str, pair: Pair, options: Namespace, counts: Any) -> Any:
-    """Return the model with the estimator of a name, fitted."""
     from counterpoise.models.boosting import MOST_CATEGORIES
 
-    assert pair.task is not None
-    crowded = pair.crowded(MOST_CATEGORIES)
-    model.set_params(
-        estimator=build_estimator(name, pair.task, pair.kinds, options.seed, crowded)
-    )
-    # The estimate of the performance needs the models of the same folds.
-    model._fold_models = {}
-    return model.fit(
-        pair.X,
-        pair.y,
-        X_target=pair.samples,
-        sample_weight=counts,
-        groups=pair.groups,
-    )
+    def fit(model: "Adapted", name: str) -> None:
+        crowded = pair.crowded(MOST_CATEGORIES)
+        estimator = build_estimator(
+            name, str(pair.task), pair.kinds, options.seed, crowded
+        )
+        # The estimate of the performance needs the models of the same folds.
+        model._fold_models = {}
+        model.set_params(estimator=estimator).fit(
+            pair.X,
+            pair.y,
+            X_target=pair.samples,
+            sample_weight=weights,
+            groups=pair.groups,
+        )
+
+    def performance_of(model: "Adapted") -> Performance:
+        steps.begin(ESTIMATING)
+        # The rows are those of the fit: each is asked about by a model without it.
+        cv = folds_of_options(options) or folds_of_the_estimate(len(pair.X))
+        return estimate(model, pair, options, cv=cv, sample_weight=weights)
+
+    def candidate(name: str) -> Candidate:
+        own = clone(model)
+        fit(own, name)
+        return Candidate(name, own, performance_of(own))
+
+    sections: dict[str, object] = {}
+    try:
+        if options.estimator == BY_ESTIMATE:
+            best, sections["tried"] = best_of(candidate)
+            _say_dependence(steps, best.model.diagnosis_)
+            return best.model, best.performance if estimates else None, sections
+        fit(model, options.estimator)
+    except NoOverlapError as error:
+        diagnosis = getattr(model, "diagnosis_", None)
+        if diagnosis is None:
+            diagnosis = diagnose(pair.samples, None, random_state=options.seed)
+        _say_dependence(steps, diagnosis)
+        # What the diagnosis says itself needs no other reason.
+        if diagnosis.verdict != NO_OVERLAP:
+            sections["refused"] = refusal(error).to_dict()
+        return diagnosis, None, sections
+    _say_dependence(steps, model.diagnosis_)
+    return model, performance_of(model) if estimates else None, sections
 
 
-def _estimated(
-    model: Any, pair: Pair, options: Namespace, steps: Steps, counts: Any
-) -> Any:
-    """Return the performance on the target."""
-    steps.begin(ESTIMATING)
-    # The rows are those of the fit: each is asked about by a model without it.
-    cv = folds_of_options(options) or folds_of_the_estimate(len(pair.X))
-    return estimate(model, pair, options, cv=cv, sample_weight=counts)
+def _say_dependence(steps: Steps, diagnosis: Diagnosis | None) -> None:
+    for notice in of_dependence(diagnosis):
+        steps.notice(notice)
 
 
-def _say_dependence(steps: Steps, diagnosis: Any) -> None:
-    for told in of_dependence(diagnosis):
-        steps.notice(told)
-
-
-def _diagnosis(model: Any, pair: Pair, seed: int) -> Any:
-    """Return the diagnosis of a fit that found no overlap."""
-    found = getattr(model, "diagnosis_", None)
-    if found is not None:
-        return found
-    from counterpoise.shift.diagnosis import diagnose
-
-    return diagnose(pair.samples, None, random_state=seed)
-
-
-def _model_files(options: Namespace, pair: Pair, model: Any) -> dict[str, Write]:
+def _model_files(options: Namespace, pair: Pair, model: "Adapted") -> dict[str, Write]:
     ratio = np.ones(len(pair.X))
     if model.weight_estimator_ is not None:
         ratio = model.weight_estimator_.weights_
@@ -684,22 +677,13 @@ _DIAGNOSE_OPTIONS = (
     "source",
     "target",
     "label",
-    "drop",
-    "categorical",
-    "numeric",
-    "id",
+    *COLUMN_OPTIONS,
     "groups",
     "time",
     "seed",
-    "json",
-    "text",
-    "fail-if",
-    "max-memory",
-    "workers",
-    "scheduler",
-    "wait",
-    "config",
-    "overwrite",
+    *RECORD_OPTIONS,
+    *BLOCK_OPTIONS,
+    *FILE_OPTIONS,
     "quiet",
 )
 
@@ -709,7 +693,7 @@ _DIAGNOSE_READING, _DIAGNOSING = _DIAGNOSE_PLAN = (
 )
 
 
-def add_diagnose(commands: Any) -> None:
+def add_diagnose(commands: Commands) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
@@ -722,24 +706,8 @@ def add_diagnose(commands: Any) -> None:
     )
 
 
-def diagnose_command(options: argparse.Namespace) -> int:
+def diagnose_command(options: Namespace) -> int:
     """Diagnose the shift and say it."""
-    from counterpoise.cli.inputs import read_pair
-    from counterpoise.cli.out_of_core import LargePair, data_card, working_on_blocks
-    from counterpoise.cli.record import (
-        exit_code,
-        memory_limit,
-        of_end,
-        of_record,
-        prepare_outputs,
-        print_findings,
-        reproduced_by,
-    )
-    from counterpoise.cli.terminal import followed, of_dependence
-    from counterpoise.report.report import Record
-    from counterpoise.shift.diagnosis import diagnose
-    from counterpoise.shift.support import NO_OVERLAP
-
     conditions = prepare_outputs(options, SHIFT_NUMBERS)
     large = LargePair.of(options)
     with (
@@ -747,12 +715,9 @@ def diagnose_command(options: argparse.Namespace) -> int:
         memory_limit(options),
         working_on_blocks(options, large),
     ):
-        steps.begin(_DIAGNOSE_READING)
-        pair = read_pair(options, None if large is None else large.drawn())
-        for notice in pair.notices:
+        pair = _read(options, large, steps, _DIAGNOSE_READING)
+        for notice in [] if large is None else large.told(pair):
             steps.notice(notice)
-        for rests_on in [] if large is None else large.told(pair):
-            steps.notice(rests_on)
         steps.begin(_DIAGNOSING)
         diagnosis = diagnose(
             pair.table,
@@ -760,8 +725,7 @@ def diagnose_command(options: argparse.Namespace) -> int:
             **pair.belonging,
             random_state=options.seed,
         )
-        for told in of_dependence(diagnosis):
-            steps.notice(told)
+        _say_dependence(steps, diagnosis)
         record = Record.from_estimator(
             diagnosis,
             data=data_card(pair, large),
@@ -789,10 +753,7 @@ RUN_OPTIONS = (
     "weight-estimator",
     "shift",
     "task",
-    "drop",
-    "categorical",
-    "numeric",
-    "id",
+    *COLUMN_OPTIONS,
     "groups",
     "time",
     "weights",
@@ -803,22 +764,16 @@ RUN_OPTIONS = (
     "precision",
     "level",
     "seed",
-    "json",
-    "text",
-    "fail-if",
-    "max-memory",
-    "workers",
-    "scheduler",
-    "wait",
+    *RECORD_OPTIONS,
+    *BLOCK_OPTIONS,
     "resume",
-    "config",
-    "overwrite",
+    *FILE_OPTIONS,
     "allow-no-overlap",
     "quiet",
 )
 
 
-def add_run(commands: Any) -> None:
+def add_run(commands: Commands) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
@@ -834,12 +789,6 @@ def add_run(commands: Any) -> None:
     )
 
 
-def run_command(options: argparse.Namespace) -> int:
-    """Do the main job."""
-
-    return do(options, estimates=True)
-
-
 # -----------------------------------------------------------------------------
 # `counterpoise fit`: the main job without the estimate of the target's score.
 # -----------------------------------------------------------------------------
@@ -848,14 +797,14 @@ def run_command(options: argparse.Namespace) -> int:
 _ESTIMATES_ONLY = ("target-labels", "precision", "level")
 
 
-def add_fit(commands: Any) -> None:
+def add_fit(commands: Commands) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
         "fit",
         "weigh and fit, without an estimate of the score on the target",
         [name for name in RUN_OPTIONS if name not in _ESTIMATES_ONLY],
-        fit_command,
+        run_command,
         needs=("source", "label", "target", "out"),
         numbers=FIT_NUMBERS,
         epilog="writes report.html, report.json, weights.parquet, model.skops and "
@@ -863,56 +812,41 @@ def add_fit(commands: Any) -> None:
     )
 
 
-def fit_command(options: argparse.Namespace) -> int:
-    """Do the main job without estimates."""
-
-    return do(options, estimates=False)
-
-
 # -----------------------------------------------------------------------------
 # `counterpoise weights`: weights that make the source rows stand for the target.
 # -----------------------------------------------------------------------------
 
 
-_WEIGH_OPTIONS = (
+_WEIGHTS_OPTIONS = (
     "source",
     "target",
     "out",
     "label",
     "weight-estimator",
-    "drop",
-    "categorical",
-    "numeric",
-    "id",
+    *COLUMN_OPTIONS,
     "seed",
-    "json",
-    "text",
-    "fail-if",
-    "max-memory",
-    "workers",
-    "scheduler",
-    "wait",
+    *RECORD_OPTIONS,
+    *BLOCK_OPTIONS,
     "resume",
-    "config",
-    "overwrite",
+    *FILE_OPTIONS,
     "allow-no-overlap",
     "quiet",
 )
 
-_WEIGH_READING, _WEIGHING, _WRITING = _WEIGH_PLAN = (
+_WEIGHTS_READING, _WEIGHING, _WRITING = _WEIGHTS_PLAN = (
     "reading the tables",
     "weighing the source rows",
     "writing the weights",
 )
 
 
-def add_weights(commands: Any) -> None:
+def add_weights(commands: Commands) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
         "weights",
         "weigh the rows of one table so that they stand for another's",
-        _WEIGH_OPTIONS,
+        _WEIGHTS_OPTIONS,
         weights_command,
         needs=("source", "target", "out"),
         numbers=WEIGHT_NUMBERS,
@@ -921,46 +855,19 @@ def add_weights(commands: Any) -> None:
     )
 
 
-def weights_command(options: argparse.Namespace) -> int:
-    """Weigh the source rows and write the weights."""
+def weights_command(options: Namespace) -> int:
+    """Weight the source rows and write the weights."""
     from counterpoise.adaptation.routing import fit_weight_estimator
-    from counterpoise.cli.inputs import read_pair
-    from counterpoise.cli.out_of_core import (
-        WEIGHTS_FILE,
-        LargePair,
-        data_card,
-        weigh_every_row,
-        working_on_blocks,
-    )
-    from counterpoise.cli.outputs import check_table, write_columns, write_file
-    from counterpoise.cli.record import (
-        exit_code,
-        memory_limit,
-        of_end,
-        of_record,
-        prepare_outputs,
-        print_findings,
-        reproduced_by,
-    )
-    from counterpoise.cli.terminal import followed
-    from counterpoise.data.samples import SamplesAsRead
-    from counterpoise.errors import NoOverlapError
-    from counterpoise.report.report import Record
-    from counterpoise.shift.diagnosis import diagnose
-    from counterpoise.shift.support import NO_OVERLAP
 
     conditions = prepare_outputs(options, WEIGHT_NUMBERS, [options.out])
     check_table(options.out, overwrite=options.overwrite)
     large = LargePair.of(options)
     with (
-        followed(_WEIGH_PLAN, quiet=options.quiet) as steps,
+        followed(_WEIGHTS_PLAN, quiet=options.quiet) as steps,
         memory_limit(options),
         working_on_blocks(options, large),
     ):
-        steps.begin(_WEIGH_READING)
-        pair = read_pair(options, None if large is None else large.drawn())
-        for notice in pair.notices:
-            steps.notice(notice)
+        pair = _read(options, large, steps, _WEIGHTS_READING)
         steps.begin(_WEIGHING)
         # What is covered is decided by the diagnosis, once.
         decided = options.allow_no_overlap or options.weight_estimator == "auto"
@@ -968,11 +875,14 @@ def weights_command(options: argparse.Namespace) -> int:
             options.weight_estimator, allow_no_overlap=decided, seed=options.seed
         )
         samples = SamplesAsRead.of_tables(pair.table, pair.table_target)
-        found = diagnose(samples, None, random_state=options.seed)
-        if found.verdict == NO_OVERLAP and not options.allow_no_overlap:
-            why = "" if found.separation is None else str(found.separation)
+        diagnosis = diagnose(samples, None, random_state=options.seed)
+        if diagnosis.verdict == NO_OVERLAP and not options.allow_no_overlap:
+            separation = diagnosis.separation
             raise NoOverlapError(
-                found.uncovered_fraction, "uncovered_fraction", found.auc, why
+                diagnosis.uncovered_fraction,
+                "uncovered_fraction",
+                diagnosis.auc,
+                "" if separation is None else str(separation),
             )
         fit_weight_estimator(weight_estimator, samples)
         every_row = weigh_every_row(
@@ -980,7 +890,7 @@ def weights_command(options: argparse.Namespace) -> int:
         )
         record = Record.from_estimator(
             weight_estimator,
-            diagnosis=found,
+            diagnosis=diagnosis,
             data=data_card(pair, large),
             reproduce=reproduced_by(options),
             notices=list(steps.notices),

@@ -1,17 +1,23 @@
 """The command monitor."""
 
-import argparse
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from counterpoise.cli.files import EMPTY, TableFile, kind_of
 from counterpoise.cli.fit import check_metric
 from counterpoise.cli.inputs import read_labels
-from counterpoise.cli.options import add_command, holding
+from counterpoise.cli.options import (
+    FILE_OPTIONS,
+    RECORD_OPTIONS,
+    Commands,
+    add_command,
+    holding,
+)
 from counterpoise.cli.outputs import (
     Write,
     check_folder,
@@ -19,7 +25,12 @@ from counterpoise.cli.outputs import (
     write_folder,
     write_text,
 )
-from counterpoise.cli.predict import frame_for_model, read_for_model, read_model
+from counterpoise.cli.predict import (
+    frame_for_model,
+    read_for_model,
+    read_model,
+    task_of,
+)
 from counterpoise.cli.record import (
     memory_limit,
     of_end,
@@ -38,12 +49,18 @@ from counterpoise.cli.terminal import (
     followed,
     of_training_rows,
 )
+from counterpoise.errors import InvalidInputError
+from counterpoise.linalg.arrays import Indices
 from counterpoise.messages.numbers import metric_name
 from counterpoise.monitor.chunks import Chunk, NoDateError, cut
 from counterpoise.monitor.monitor import ModelMonitor
 from counterpoise.monitor.results import ChunkResult
 from counterpoise.report.page import render
 from counterpoise.report.report import Record
+from counterpoise.shift.diagnosis import diagnose
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # -----------------------------------------------------------------------------
 # `counterpoise monitor`: a deployed model followed chunk after chunk.
@@ -64,12 +81,9 @@ _OPTIONS = (
     "tolerance",
     "out",
     "seed",
-    "json",
-    "text",
-    "fail-if",
+    *RECORD_OPTIONS,
     "max-memory",
-    "config",
-    "overwrite",
+    *FILE_OPTIONS,
     "quiet",
 )
 # Of all looks, of this run, and of the last chunk.
@@ -87,7 +101,7 @@ MONITOR_NUMBERS = (
 )
 
 
-def add_monitor(commands: Any) -> None:
+def add_monitor(commands: Commands) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
@@ -99,19 +113,12 @@ def add_monitor(commands: Any) -> None:
         numbers=MONITOR_NUMBERS,
         epilog=(
             "The first run needs --model, --reference and --label and begins the "
-            "monitor "
-            "in --out; every\nlater one goes on there with the rows of --table that it "
-            "has not seen: rows are told\napart by --id, or by their time and all "
-            "columns. --label is remembered: labels of\nrows that have been are "
+            "monitor in --out; every\nlater one goes on there with the rows of --table "
+            "that it has not seen: rows are told\napart by --id, or by their time and "
+            "all columns. --label is remembered: labels of\nrows that have been are "
             "counted when they come. --overwrite begins anew."
         ),
     )
-
-
-def monitor_command(options: argparse.Namespace) -> int:
-    """Go on with the monitor in `--out`, or begin it there."""
-
-    return do(options, MONITOR_NUMBERS)
 
 
 # -----------------------------------------------------------------------------
@@ -134,10 +141,10 @@ _READING, _WATCHING, _WRITING = _PLAN = (
 )
 
 
-def do(options: Namespace, names: Sequence[str]) -> int:
-    """ModelMonitor the rows of a table, and return the exit code."""
+def monitor_command(options: Namespace) -> int:
+    """Go on with the monitor in `--out`, or begin it there; return the exit code."""
     own = [options.out / name for name in (_STATE, _PAGE, _RECORD, _HISTORY)]
-    conditions = prepare_outputs(options, names, own)
+    conditions = prepare_outputs(options, MONITOR_NUMBERS, own)
     check_metric(options.metric)
     state = options.out / _STATE
     goes_on = state.exists() and not options.overwrite
@@ -153,13 +160,13 @@ def do(options: Namespace, names: Sequence[str]) -> int:
             raise WrongUse(f"the first run of monitor needs {' and '.join(lacking)}")
     with followed(_PLAN, quiet=options.quiet) as steps, memory_limit(options):
         steps.begin(_READING)
-        monitor = ModelMonitor.load(state) if goes_on else _begun(options, steps)
-        before = _labelled(monitor)
+        monitor = ModelMonitor.load(state) if goes_on else _new_monitor(options, steps)
+        before = _label_counts(monitor)
         table = read_for_model(monitor.model, options.table, options.id)
         _remember_label(monitor, table, options.label, steps)
         table.check_has([options.time], "--time")
         steps.begin(_WATCHING)
-        chunk_results, pages = _looked(monitor, table, options, steps)
+        chunk_results, pages = _update(monitor, table, options, steps)
         record = Record.from_estimator(
             monitor,
             reproduce=reproduced_by(options),
@@ -184,17 +191,17 @@ def do(options: Namespace, names: Sequence[str]) -> int:
     print_findings(
         options,
         record,
-        [*_told(monitor, chunk_results, before), *of_end(reasons, written)],
+        [*_findings(monitor, chunk_results, before), *of_end(reasons, written)],
     )
     return CONDITION_HOLDS if held else FINE
 
 
-def _begun(options: Namespace, steps: Steps) -> ModelMonitor:
+def _new_monitor(options: Namespace, steps: Steps) -> ModelMonitor:
     model = read_model(options.model)
     table = read_for_model(model, options.reference)
     table.check_has([options.label], "--label")
     X = frame_for_model(model, table)
-    labels = read_labels(table, options.label, _task(model))
+    labels = read_labels(table, options.label, task_of(model))
     if labels.rows.size < table.n_rows:
         lost = table.n_rows - labels.rows.size
         steps.notice(f"{lost} rows of {table.path} have no label and are left out")
@@ -212,7 +219,7 @@ def _begun(options: Namespace, steps: Steps) -> ModelMonitor:
     )
 
 
-def _looked(
+def _update(
     monitor: ModelMonitor, table: TableFile, options: Namespace, steps: Steps
 ) -> tuple[list[ChunkResult], dict[str, Write]]:
     """Give the monitor every chunk with rows that it has not seen."""
@@ -231,7 +238,7 @@ def _looked(
     chunk_results: list[ChunkResult] = []
     pages: dict[str, Write] = {}
 
-    def looked_at(rows: Any, time: Any) -> tuple[ChunkResult, Any]:
+    def update(rows: Indices, time: object) -> tuple[ChunkResult, "pd.DataFrame"]:
         part = X.iloc[rows].reset_index(drop=True)
         own = None if y is None else y[rows]
         chunk_result = monitor.update(part, y=own, time=time, ids=ids[rows])
@@ -244,7 +251,7 @@ def _looked(
     new, been = monitor.is_new(ids), monitor.seen(ids)
     if been.any():
         # A table that has grown, or a window that has moved on.
-        looked_at(np.flatnonzero(been), None)
+        update(np.flatnonzero(been), None)
     doubles = np.count_nonzero(~new & ~been)
     if doubles:
         steps.notice(
@@ -252,8 +259,8 @@ def _looked(
             "the first of each is counted"
         )
     fresh = np.flatnonzero(new)
-    chunks, said = _cut(table, by, _times(table, by), fresh, every)
-    for one in said:
+    chunks, notes = _cut(table, by, _times(table, by), fresh, every)
+    for one in notes:
         steps.notice(one)
     for chunk in chunks:
         rows = fresh[chunk.rows]
@@ -261,7 +268,7 @@ def _looked(
         if 0 < seen < len(rows):
             # Rows so many that they are known by their chunk alone.
             rows = rows[seen:]
-        chunk_result, part = looked_at(rows, chunk.time)
+        chunk_result, part = update(rows, chunk.time)
         page = (
             None if chunk_result.number == 0 else _report(monitor, part, options.seed)
         )
@@ -271,7 +278,7 @@ def _looked(
 
 
 def _cut(
-    table: TableFile, by: str, times: Any, rows: Any, every: str | int
+    table: TableFile, by: str, times: NDArray[Any], rows: Indices, every: str | int
 ) -> tuple[list[Chunk], list[str]]:
     """Return the chunks of some rows; what is no date is told with its place."""
     try:
@@ -285,8 +292,12 @@ def _cut(
 
 
 def _ids(
-    monitor: ModelMonitor, X: Any, times: Any, table: TableFile, options: Namespace
-) -> Any:
+    monitor: ModelMonitor,
+    X: "pd.DataFrame",
+    times: NDArray[Any],
+    table: TableFile,
+    options: Namespace,
+) -> NDArray[Any]:
     """Return what tells rows apart: `--id`, or their time and all their columns."""
     monitor.id_column(options.id or _TIME_AND_COLUMNS)
     if options.id is None:
@@ -304,34 +315,27 @@ def _every(table: TableFile, options: Namespace) -> tuple[str | int, str]:
     """Return how rows are cut, and the column by which."""
     if options.every in _CALENDAR:
         return options.every, options.time
-    by = _column(table, options)
-    return (int(options.every) if options.every.isdigit() else "value"), by
-
-
-def _column(table: TableFile, options: Namespace) -> str:
-    """Return the column by which rows are ordered or cut."""
     if options.every.isdigit():
-        return str(options.time)
+        return int(options.every), options.time
     if options.every not in table.names:
         known = ", ".join(_CALENDAR)
         raise WrongUse(
             f"--every must be one of {known}, a number of rows or a column of "
             f"{table.path}, got {options.every!r}"
         )
-    return str(options.every)
+    return "value", options.every
 
 
-def _times(table: TableFile, name: str) -> Any:
+def _times(table: TableFile, name: str) -> NDArray[Any]:
     values = table.columns[name].to_pylist()
     kinds = {type(one) for one in values if one is not None}
     if kinds <= {int, float}:
         return np.array(values, dtype=float)
-    texts = [None if one is None else _iso(one) for one in values]
+    texts = [
+        None if value is None else getattr(value, "isoformat", value.__str__)()
+        for value in values
+    ]
     return np.array(texts, dtype=object)
-
-
-def _iso(value: Any) -> str:
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
 def _remember_label(
@@ -355,7 +359,7 @@ def _remember_label(
         steps.notice(f"labels are read from {name!r} from now on, not from {known!r}")
 
 
-def _labels(monitor: ModelMonitor, table: TableFile) -> Any:
+def _labels(monitor: ModelMonitor, table: TableFile) -> NDArray[Any] | None:
     """Return the labels that the rows have, None where they have none."""
     name = monitor.label_column
     if not name or name not in table.names or kind_of(table, name) == EMPTY:
@@ -364,7 +368,7 @@ def _labels(monitor: ModelMonitor, table: TableFile) -> Any:
     found = read_labels(
         table,
         name,
-        _task(monitor.model),
+        task_of(monitor.model),
         known=None if known is None else np.asarray(known),
     )
     y = np.full(table.n_rows, None, dtype=object)
@@ -372,11 +376,8 @@ def _labels(monitor: ModelMonitor, table: TableFile) -> Any:
     return y
 
 
-def _report(monitor: ModelMonitor, part: Any, seed: int) -> Write | None:
+def _report(monitor: ModelMonitor, part: "pd.DataFrame", seed: int) -> Write | None:
     """Return what writes the chunk's own report; None where it is too small."""
-    from counterpoise.errors import InvalidInputError
-    from counterpoise.shift.diagnosis import diagnose
-
     try:
         found = diagnose(*monitor.against(part), random_state=seed)
         return render(Record.from_estimator(found)).save
@@ -400,14 +401,12 @@ def _with_reports(record: Record, folder: Path, pages: dict[str, Write]) -> Reco
 
 def _history(monitor: ModelMonitor) -> Write:
     rows = monitor.history_
-    names = list(rows[0]) if rows else ["chunk"]
     columns = {}
-    for name in names:
+    for name in rows[0] if rows else ["chunk"]:
         values = [row[name] for row in rows]
-        text = any(isinstance(one, str) for one in values)
-        columns[name] = (
-            [None if one is None else str(one) for one in values] if text else values
-        )
+        if any(isinstance(value, str) for value in values):
+            values = [None if value is None else str(value) for value in values]
+        columns[name] = values
     return write_columns(columns)
 
 
@@ -430,14 +429,14 @@ def _numbers(
     }
 
 
-def _labelled(monitor: ModelMonitor) -> dict[tuple[int, str], int]:
+def _label_counts(monitor: ModelMonitor) -> dict[tuple[int, str], int]:
     """Return how many labels each chunk has, by its number and the metric."""
     return {
         (row["chunk"], row["metric"]): row["n_labelled"] for row in monitor.history_
     }
 
 
-def _told(
+def _findings(
     monitor: ModelMonitor,
     chunk_results: Sequence[ChunkResult],
     before: dict[tuple[int, str], int],
@@ -445,11 +444,11 @@ def _told(
     """Return what this run has found: of new chunks, and of those with new labels."""
     counted = [chunk_result for chunk_result in chunk_results if chunk_result.number]
     lines = [f"new chunks: {len(counted)}, {monitor.n_chunks_} in all"]
-    now = _labelled(monitor)
+    now = _label_counts(monitor)
     late = {key[0] for key, n in before.items() if now[key] > n}
     lines += [f"chunks with new labels: {len(late)}"] if late else []
-    told = [alert.text("terminal") for alert in monitor.alerts_]
-    lines += told or ["no alert so far"]
+    alerts = [alert.text("terminal") for alert in monitor.alerts_]
+    lines += alerts or ["no alert so far"]
     new = {chunk_result.number for chunk_result in counted} | late
     rows = tuple(
         cells(
@@ -468,9 +467,3 @@ def _told(
     first = ("chunk", "rows", "metric", "estimated", "from labels")
     header = (*first, "AUC", "covered", "alerts")
     return [Block("Watched", tuple(lines), header if rows else (), rows[-20:])]
-
-
-def _task(model: Any) -> str:
-    from sklearn.base import is_classifier
-
-    return "classification" if is_classifier(model) else "regression"

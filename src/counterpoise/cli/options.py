@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from counterpoise.cli.inputs import is_saved
 from counterpoise.cli.terminal import WRONG_USE, BadData, WrongUse, one_line
@@ -35,7 +35,7 @@ _TYPES: dict[str, tuple[tuple[type, ...], str]] = {
 }
 
 
-def read_config(path: Path, kinds: Mapping[str, str]) -> dict[str, Any]:
+def read_config(path: Path, kinds: Mapping[str, str]) -> dict[str, object]:
     """Return the options that a TOML file gives.
 
     Parameters
@@ -66,7 +66,7 @@ def read_config(path: Path, kinds: Mapping[str, str]) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise WrongUse(f"--config {path}: {one_line(error)}") from error
     known = set(kinds) - {"config"}
-    found = {}
+    options = {}
     for key, value in given.items():
         name = key.replace("_", "-")
         if name not in known:
@@ -78,11 +78,11 @@ def read_config(path: Path, kinds: Mapping[str, str]) -> dict[str, Any]:
         types, wanted = _TYPES.get(kinds[name], ((str,), "a string"))
         if not _fits(value, types):
             raise WrongUse(f"--config {path}: {key} must be {wanted}, got {value!r}")
-        found[name] = value
-    return found
+        options[name] = value
+    return options
 
 
-def _fits(value: Any, types: tuple[type, ...]) -> bool:
+def _fits(value: object, types: tuple[type, ...]) -> bool:
     if isinstance(value, list):
         return list in types and all(isinstance(item, str) for item in value)
     # In Python true is a whole number.
@@ -177,7 +177,7 @@ def read_conditions(texts: Collection[str], names: Collection[str]) -> list[Cond
     >>> [str(c) for c in read_conditions(["ess < .2, auc>=0.9"], ["ess", "auc"])]
     ['ess<0.2', 'auc>=0.9']
     """
-    found = []
+    conditions = []
     for text in (part for given in texts for part in given.split(",")):
         match = _FORM.fullmatch(text)
         if match is None:
@@ -190,8 +190,8 @@ def read_conditions(texts: Collection[str], names: Collection[str]) -> list[Cond
             raise WrongUse(
                 f"--fail-if knows no {name!r}; it knows {', '.join(sorted(names))}"
             )
-        found.append(Condition(name, comparison, float(limit)))
-    return found
+        conditions.append(Condition(name, comparison, float(limit)))
+    return conditions
 
 
 def example(names: Collection[str]) -> str:
@@ -468,6 +468,13 @@ OPTIONS: dict[str, Option] = {
 }
 
 
+# Options that several commands take, in the order of their help.
+COLUMN_OPTIONS = ("drop", "categorical", "numeric", "id")
+RECORD_OPTIONS = ("json", "text", "fail-if")
+BLOCK_OPTIONS = ("max-memory", "workers", "scheduler", "wait")
+FILE_OPTIONS = ("config", "overwrite")
+
+
 class Parser(argparse.ArgumentParser):
     """A parser for which wrong use is code 1."""
 
@@ -476,15 +483,21 @@ class Parser(argparse.ArgumentParser):
         self.exit(WRONG_USE, f"{self.prog}: {message} ({self.prog} --help)\n")
 
 
+if TYPE_CHECKING:
+    Commands: TypeAlias = argparse._SubParsersAction[Parser]
+else:
+    Commands = argparse.Action
+
+
 def add_command(
-    commands: Any,
+    commands: Commands,
     name: str,
     about: str,
     options: Sequence[str],
     run: Callable[[argparse.Namespace], int],
     *,
     needs: Collection[str] = (),
-    defaults: Mapping[str, Any] | None = None,
+    defaults: Mapping[str, object] | None = None,
     epilog: str | None = None,
     numbers: Sequence[str] = (),
 ) -> None:
@@ -519,13 +532,13 @@ def add_command(
 
     def complete(given: argparse.Namespace) -> argparse.Namespace:
         # argparse writes "max_memory" for --max-memory.
-        said = {name.replace("_", "-"): value for name, value in vars(given).items()}
+        parsed = {name.replace("_", "-"): value for name, value in vars(given).items()}
         from_file = {}
-        if "config" in said:
+        if "config" in parsed:
             kinds = {option: OPTIONS[option].kind for option in options}
-            from_file = read_config(Path(said["config"]), kinds)
+            from_file = read_config(Path(parsed["config"]), kinds)
         values = {**(defaults or {}), **from_file}
-        values |= {option: said[option] for option in options if option in said}
+        values |= {option: parsed[option] for option in options if option in parsed}
         lacking = [f"--{option}" for option in needs if values.get(option) is None]
         if lacking:
             raise WrongUse(f"{name} needs {' and '.join(lacking)}")
@@ -539,7 +552,7 @@ def add_command(
 
 
 def completed(
-    command: str, options: Sequence[str], values: Mapping[str, Any]
+    command: str, options: Sequence[str], values: Mapping[str, object]
 ) -> argparse.Namespace:
     """Return all options of a command: the values given, and else the defaults.
 
@@ -629,9 +642,9 @@ def _add(
     )
 
 
-def _number(name: str, value: Any, kind: str) -> int | float:
+def _number(name: str, value: object, kind: str) -> int | float:
     try:
-        number = int(str(value)) if kind == "whole" else float(value)
+        number = int(str(value)) if kind == "whole" else float(str(value))
     except ValueError as error:
         wanted = "a whole number" if kind == "whole" else "a number"
         raise WrongUse(f"--{name} must be {wanted}, got {value!r}") from error
@@ -644,7 +657,7 @@ def _number(name: str, value: Any, kind: str) -> int | float:
     return number
 
 
-def _percentage(name: str, value: Any) -> float:
+def _percentage(name: str, value: object) -> float:
     """Return a share above zero, given as such or in per cent."""
     text = str(value).strip()
     try:
@@ -656,7 +669,7 @@ def _percentage(name: str, value: Any) -> float:
     return number
 
 
-def _date(name: str, value: Any) -> str:
+def _date(name: str, value: object) -> str:
     try:
         return date.fromisoformat(str(value)).isoformat()
     except ValueError as error:
@@ -665,7 +678,7 @@ def _date(name: str, value: Any) -> str:
         ) from error
 
 
-def _folds(name: str, value: Any) -> int:
+def _folds(name: str, value: object) -> int:
     try:
         number = int(str(value))
     except ValueError:
@@ -675,10 +688,10 @@ def _folds(name: str, value: Any) -> int:
     return number
 
 
-def _size(name: str, value: Any) -> int:
-    found = re.fullmatch(r"([\d.]+)\s*([KMGT]?)(?:i?B)?", str(value).strip(), re.I)
+def _size(name: str, value: object) -> int:
+    match = re.fullmatch(r"([\d.]+)\s*([KMGT]?)(?:i?B)?", str(value).strip(), re.I)
     try:
-        number = float(found[1]) * _UNITS[found[2].upper()] if found else 0.0
+        number = float(match[1]) * _UNITS[match[2].upper()] if match else 0.0
     except ValueError:
         number = 0.0
     if not 1 <= number < 2**62:

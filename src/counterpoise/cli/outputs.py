@@ -1,316 +1,198 @@
 """Output folders and files, written completely or not at all."""
 
-import ctypes
 import json
 import os
 import re
-import secrets
 import shutil
 import signal
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
 from counterpoise.cli.terminal import BadData, WrongUse, listed
 from counterpoise.errors import refusals_of_estimators
+from counterpoise.linalg.arrays import Array
 from counterpoise.messages.numbers import percentage
 from counterpoise.shift.support import UNCOVERED_ABOVE
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow
+
 # -----------------------------------------------------------------------------
-# Folders and files that take their place in one step, and what a kill left behind.
+# Folders that are replaced as a whole, and what a killed command left behind.
+#
+# New files are written to `<out>.partial-<pid>`. A folder that is there is renamed to
+# `<out>.previous`, the new one takes its name, the user's own files are moved over, and
+# the previous one is removed. Where the folder cannot be renamed (a mount, the working
+# folder, a parent that is not writable) the new files are collected inside it and moved
+# one by one.
 # -----------------------------------------------------------------------------
 
 
-# What the system calls renames that exchange two names, or never take one's place.
-_EXCHANGE, _NOT_OVER = 2, 1
-_HERE = -100
-# The plan of a move file by file, in the folder that holds the new ones.
-_PLAN = "plan.json"
-_MARK = "partial-"
+# In a folder that is being replaced: its outputs, which do not stay. Among files that
+# are moved in: the old outputs that go.
+_MARK = ".counterpoise-replaced.json"
+_COMPLETE = ".complete"
 
 
 @contextmanager
-def workplace(beside: Path, *, inside: bool) -> Iterator[Path]:
-    """Give a hidden folder to write in, beside a place or inside it, for a while.
-
-    While it is in use it is locked, so that nobody takes it for what a kill has left.
-    """
-    place, handle = _locked_folder(beside, inside=inside)
+def _partial_folder(beside: Path | str) -> Iterator[Path]:
+    """Make a folder named by this process for a while."""
+    partial = Path(f"{beside}.partial-{os.getpid()}")
+    partial.mkdir()
     try:
-        yield place
+        yield partial
     finally:
-        shutil.rmtree(place, ignore_errors=True)
-        if handle is not None:
-            os.close(handle)
+        shutil.rmtree(partial, ignore_errors=True)
 
 
-def can_exchange(folder: Path) -> bool:
-    """Return whether another folder can take a folder's place with the files in it.
-
-    They are linked into it, so all must be files; its parent must be the same disk and
-    writable, and the system must have such a step.
-    """
-    if _renameat2 is None or folder.is_mount() or not os.access(folder.parent, os.W_OK):
+def _can_rename(folder: Path) -> bool:
+    """Return whether the folder can be renamed to `<folder>.previous`."""
+    # The folder that a shell is in must stay the same one.
+    if folder.is_mount() or folder == Path.cwd():
         return False
-    if folder.stat().st_dev != folder.parent.stat().st_dev:
-        return False
-    with os.scandir(folder) as entries:
-        return all(entry.is_file(follow_symlinks=False) for entry in entries)
+    return os.access(folder.parent, os.W_OK) and not _previous(folder).exists()
 
 
-def exchange_folder(
-    folder: Path,
-    new: Path,
-    outputs: Collection[str],
-    refuse: Callable[[Path], None],
-) -> bool:
-    """Let a complete new folder take the place of one that is there, in one step.
+def _previous(folder: Path) -> Path:
+    return Path(f"{folder}.previous")
 
-    The user's own files are linked into the new one before. `new` is the old folder
-    afterwards. Whoever looks sees one or the other, whenever this is killed.
 
-    Parameters
-    ----------
-    folder, new : Path
-    outputs : strings
-        Names that do not stay: old files of these names go.
-    refuse : callable
-        Raises if the old folder has what must not go; asked before and after the step,
-        which is then taken back.
-
-    Returns
-    -------
-    bool
-        Whether it was done; False: the system or the disk cannot, nothing has changed.
-    """
-    refuse(folder)
-    kept = [name for name in os.listdir(folder) if name not in outputs]
+def _replace_folder(folder: Path, new: Path, outputs: Collection[str]) -> None:
+    """Let a complete new folder take the place of another; `outputs` do not stay."""
+    if not folder.exists():
+        new.rename(folder)
+        return
+    previous = _previous(folder)
+    shutil.copymode(folder, new)
+    (folder / _MARK).write_text(json.dumps(sorted(outputs)), encoding="utf-8")
+    folder.rename(previous)
     try:
-        for name in kept:
-            os.link(folder / name, new / name, follow_symlinks=False)
-        shutil.copymode(folder, new)
+        new.rename(folder)
     except OSError:
-        _unlink(new, kept)
-        return False
-    with _locked(folder):
-        if not _renamed(new, folder, _EXCHANGE):
-            _unlink(new, kept)
-            return False
-        try:
-            refuse(new)
-        except BaseException:
-            _renamed(new, folder, _EXCHANGE)
-            raise
-        with suppress(FileNotFoundError):
-            for name in os.listdir(new):
-                # Made by others since the links were.
-                if name not in outputs and not _same_file(new / name, folder / name):
-                    os.replace(new / name, folder / name)
-    return True
-
-
-def move_files(
-    folder: Path, new: Path, names: Collection[str], old: Collection[str]
-) -> None:
-    """Move old files out of a folder and new ones in, one by one, or none of them.
-
-    For where no folder can be exchanged. A plan is written first, by which `mend`
-    finishes what a kill interrupts.
-
-    Parameters
-    ----------
-    folder : Path
-    new, names : Path and strings
-        Where the new files are, inside the folder, and their names.
-    old : strings
-        Files that go.
-    """
-    plan = {"names": list(names), "old": list(old)}
-    partial = new / f"{_PLAN}.partial"
-    partial.write_text(json.dumps(plan), encoding="utf-8")
-    os.replace(partial, new / _PLAN)
-    aside = new / "old"
-    with ExitStack() as undo:
-        aside.mkdir()
-        for name in old:
-            os.replace(folder / name, aside / name)
-            undo.callback(os.replace, aside / name, folder / name)
-        for name in names:
-            place_file(new / name, folder / name, over=False)
-            undo.callback(os.replace, folder / name, new / name)
-        undo.pop_all()
-
-
-def place_file(new: Path, path: Path, *, over: bool) -> None:
-    """Move a file to its place in one step; `FileExistsError` if one is there.
-
-    `over`: it takes the place of another.
-    """
-    if over:
-        os.replace(new, path)
-        return
-    if _renamed(new, path, _NOT_OVER):
-        return
-    if os.path.lexists(path):
-        raise FileExistsError(str(path))
-    try:
-        os.link(new, path)
-    except FileExistsError:
+        _restore(folder)
         raise
-    except OSError:
-        # Not every file system has links: here two steps must do.
-        path.open("xb").close()
-        os.replace(new, path)
-    else:
-        new.unlink()
+    _remove_previous(folder)
 
 
-def mend(place: Path) -> list[str]:
-    """Finish or remove what a killed command left at a place; return what was done.
-
-    New files that were complete, with their plan, are moved in to the last; others are
-    removed. What another command is writing now is locked, and left alone.
-    """
-    told = []
-    beside = place.parent.glob(f".{_quoted(place.name)}.{_MARK}*")
-    inside = place.glob(f".{_MARK}*") if place.is_dir() else iter(())
-    for left in [*beside, *inside]:
-        if not left.is_dir() or left.is_symlink():
-            continue
-        with _free(left) as is_free:
-            if not is_free:
-                continue
-            if left.parent == place and _finish(place, left):
-                told.append(
-                    f"{place} had files of two runs, because one was killed while it "
-                    "moved them: those of the later one are all there now"
-                )
-            shutil.rmtree(left, ignore_errors=True)
-    return told
+def _restore(folder: Path) -> None:
+    _previous(folder).rename(folder)
+    (folder / _MARK).unlink()
 
 
-def _finish(folder: Path, left: Path) -> bool:
-    """Move in what a plan says; False if there is none, or none of ours."""
-    try:
-        plan = json.loads((left / _PLAN).read_text(encoding="utf-8"))
-        names, old = plan["names"], plan["old"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-    if any(Path(str(name)).name != name for name in (*names, *old)):
-        return False
-    for name in names:
-        if (left / name).is_file():
-            os.replace(left / name, folder / name)
-    for name in old:
-        if name not in names:
-            (folder / name).unlink(missing_ok=True)
-    return True
+def _remove_previous(folder: Path) -> None:
+    """Move the user's own files out of the previous folder and remove it."""
+    previous = _previous(folder)
+    outputs = json.loads((previous / _MARK).read_text(encoding="utf-8"))
+    for path in previous.iterdir():
+        if path.name not in outputs and path.name != _MARK:
+            path.rename(folder / path.name)
+    # The mark goes last: it tells the next command that the rest may go.
+    for name in (*outputs, _MARK):
+        (previous / name).unlink(missing_ok=True)
+    previous.rmdir()
 
 
-def _unlink(folder: Path, names: Collection[str]) -> None:
-    for name in names:
+def _move_files(folder: Path) -> None:
+    """Move the complete files inside a folder to their places, old outputs away."""
+    complete = folder / _COMPLETE
+    for name in json.loads((complete / _MARK).read_text(encoding="utf-8")):
         (folder / name).unlink(missing_ok=True)
+    for path in complete.iterdir():
+        if path.name != _MARK:
+            path.replace(folder / path.name)
+    (complete / _MARK).unlink()
+    complete.rmdir()
 
 
-def _same_file(first: Path, second: Path) -> bool:
-    try:
-        return os.path.samestat(os.lstat(first), os.lstat(second))
-    except FileNotFoundError:
+def recover(folder: Path) -> None:
+    """Restore or finish what a killed command left, and say so."""
+    with _locked(folder.parent):
+        if (_previous(folder) / _MARK).is_file():
+            if folder.exists():
+                _remove_previous(folder)
+            else:
+                _restore(folder)
+                print(
+                    f"counterpoise: {folder} has been restored: a command was killed "
+                    "while it replaced it",
+                    file=sys.stderr,
+                )
+        if (folder / _COMPLETE / _MARK).is_file():
+            _move_files(folder)
+            print(
+                f"counterpoise: {folder} had files of two runs, because one was killed "
+                "while it moved them: those of the later one are all there now",
+                file=sys.stderr,
+            )
+        with suppress(OSError):
+            (folder / _MARK).unlink()
+        _remove_partials(folder.parent, folder.name)
+        _remove_partials(folder, "")
+        for empty in (folder / _COMPLETE, _previous(folder)):
+            with suppress(OSError):
+                empty.rmdir()
+
+
+def _remove_partials(parent: Path, name: str) -> None:
+    """Remove the partial folders of processes that have ended."""
+    with suppress(OSError):
+        for path in parent.iterdir():
+            match = re.fullmatch(rf"{re.escape(name)}\.partial-(\d+)", path.name)
+            if match and not _is_running(int(match[1])):
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_running(pid: int) -> bool:
+    if pid == os.getpid():
+        # In a container every process may have the same number.
         return False
-
-
-def _quoted(name: str) -> str:
-    """Return a name as a pattern that means it alone."""
-    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in name)
-
-
-def _locked_folder(beside: Path, *, inside: bool) -> tuple[Path, int | None]:
-    """Make a hidden folder and lock it; one that was taken for a leftover, again."""
-    while True:
-        name = f"{_MARK}{secrets.token_hex(4)}"
-        place = (
-            beside / f".{name}" if inside else beside.parent / f".{beside.name}.{name}"
-        )
-        place.mkdir()
-        handle = _lock(place)
-        if handle is None or place.is_dir():
-            return place, handle
-        os.close(handle)
+    if os.name == "nt":
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    handle = _lock(folder)
+    """Keep other commands from replacing outputs in the same folder meanwhile."""
     try:
+        import fcntl
+
+        handle = os.open(folder, os.O_RDONLY)
+    except (ImportError, OSError):
         yield
-    finally:
-        if handle is not None:
-            os.close(handle)
-
-
-def _lock(folder: Path) -> int | None:
-    """Return what holds a folder, shared; None where there are no locks."""
-    try:
-        import fcntl
-
-        handle = os.open(folder, os.O_RDONLY)
-    except FileNotFoundError:
-        # Gone already: the caller looks.
-        return os.open(os.devnull, os.O_RDONLY)
-    except (ImportError, OSError):
-        return None
-    # A file system without locks goes without.
-    with suppress(OSError):
-        fcntl.flock(handle, fcntl.LOCK_SH)
-    return handle
-
-
-@contextmanager
-def _free(folder: Path) -> Iterator[bool]:
-    """Say whether no other command holds a folder, and hold it meanwhile."""
-    try:
-        import fcntl
-
-        handle = os.open(folder, os.O_RDONLY)
-    except (ImportError, OSError):
-        yield False
         return
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield False
-        else:
-            yield True
+        # A file system without locks goes without.
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
     finally:
         os.close(handle)
 
 
-def _found_renameat2() -> Any:
-    try:
-        function = ctypes.CDLL(None, use_errno=True).renameat2
-    except (OSError, AttributeError, TypeError):
-        return None
-    path = ctypes.c_char_p
-    function.argtypes = (ctypes.c_int, path, ctypes.c_int, path, ctypes.c_uint)
-    return function
-
-
-_renameat2 = _found_renameat2()
-
-
-def _renamed(old: Path, new: Path, how: int) -> bool:
-    """Rename by the system's own call; False: it cannot, and nothing has changed."""
-    if _renameat2 is None:
-        return False
-    words = os.fsencode(old), os.fsencode(new)
-    return bool(_renameat2(_HERE, words[0], _HERE, words[1], how) == 0)
+def _sync(folder: Path) -> None:
+    """Have the files of a folder on the disk."""
+    for path in (*folder.iterdir(), folder):
+        with suppress(OSError):
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
 
 
 # -----------------------------------------------------------------------------
@@ -352,7 +234,7 @@ def check_folder(
     """
     if folder.exists() and not folder.is_dir():
         raise WrongUse(f"--out {folder} is a file, not a folder")
-    _mend(folder.resolve())
+    recover(folder.resolve())
     there = _there(folder, names)
     if there and not overwrite:
         raise WrongUse(f"--out {folder} already has {listed(there)}: {remedy}")
@@ -376,8 +258,7 @@ def check_table(path: Path, *, overwrite: bool) -> None:
 
 
 def refuse_inputs(outputs: Collection[Path], inputs: Collection[Path]) -> None:
-    """Refuse to write over a file that is read, by whatever name, even by "
-    "`--overwrite`."""
+    """Refuse to write over a file that is read, even by `--overwrite`."""
     read = {path.resolve() for path in inputs}
     for path in outputs:
         if path.resolve() in read:
@@ -393,11 +274,8 @@ def write_folder(
 ) -> None:
     """Write all the files of a folder, or none.
 
-    They are written apart. A folder that was not there appears in one step; one that
-    was is exchanged for a new one in one step, with the user's own files in it, where
-    the system and the disk can. Where they cannot, files are moved one by one by a plan
-    that the next command finishes if this one is killed; old files come back if a move
-    fails.
+    They are written apart, and the new folder takes the place of the old one. If this
+    is killed in between, the next command restores the old folder (`recover`).
 
     Parameters
     ----------
@@ -414,32 +292,24 @@ def write_folder(
     """
     folder = folder.resolve()
     folder.parent.mkdir(parents=True, exist_ok=True)
-    _mend(folder)
-    # Else inside: the parent may be another disk, or not writable.
-    inside = folder.is_dir() and not can_exchange(folder)
-    old = {*files, *stale}
-
-    def refuse(there: Path) -> None:
-        found = _there(there, old)
-        if found and not overwrite:
-            raise _made_meanwhile(folder, found)
-
-    with workplace(folder, inside=inside) as partial:
+    recover(folder)
+    outputs = {*files, *stale}
+    inside = folder.is_dir() and not _can_rename(folder)
+    with _partial_folder(f"{folder}/" if inside else folder) as partial:
         for name, write in files.items():
             write(partial / name)
-        with _uninterrupted():
-            if not folder.is_dir() and _appeared(partial, folder):
-                return
-            if not inside and exchange_folder(folder, partial, old, refuse):
-                return
-            refuse(folder)
+        _sync(partial)
+        with _uninterrupted(), _locked(folder.parent):
+            found = _there(folder, outputs)
+            if found and not overwrite:
+                raise _made_meanwhile(folder, found)
             if inside:
-                _move(folder, partial, files, old)
-                return
-            with workplace(folder, inside=True) as within:
-                for name in files:
-                    os.replace(partial / name, within / name)
-                _move(folder, within, files, old)
+                old = [name for name in outputs if name not in files]
+                (partial / _MARK).write_text(json.dumps(old), encoding="utf-8")
+                partial.rename(folder / _COMPLETE)
+                _move_files(folder)
+            else:
+                _replace_folder(folder, partial, outputs)
 
 
 def write_file(path: Path, write: Write, *, overwrite: bool) -> None:
@@ -455,15 +325,30 @@ def write_file(path: Path, write: Write, *, overwrite: bool) -> None:
     """
     path = path.absolute()
     path.parent.mkdir(parents=True, exist_ok=True)
-    mend(path)
-    with workplace(path, inside=False) as partial:
+    _remove_partials(path.parent, path.name)
+    with _partial_folder(path) as partial:
         # The ending stays, for writers that go by it.
-        write(partial / path.name)
+        new = partial / path.name
+        write(new)
+        _sync(partial)
         with _uninterrupted():
             try:
-                place_file(partial / path.name, path, over=overwrite)
+                if not overwrite:
+                    _claim(new, path)
+                os.replace(new, path)
             except FileExistsError as error:
                 raise _made_meanwhile(path.parent, [path.name]) from error
+
+
+def _claim(new: Path, path: Path) -> None:
+    """Link a file to a name that nobody has; `FileExistsError` if somebody has it."""
+    try:
+        os.link(new, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        # Not every file system has links.
+        path.open("xb").close()
 
 
 def write_text(text: str) -> Write:
@@ -486,7 +371,7 @@ def write_record(path: str, text: str, *, overwrite: bool) -> None:
         write_file(Path(path), write_text(text), overwrite=overwrite)
 
 
-def write_columns(columns: Mapping[str, Any]) -> Write:
+def write_columns(columns: Mapping[str, object]) -> Write:
     """Return what writes columns to a Parquet or, by its ending, a CSV file."""
 
     def write(path: Path) -> None:
@@ -503,7 +388,7 @@ def write_columns(columns: Mapping[str, Any]) -> Write:
     return write
 
 
-def without_formulas(table: Any) -> Any:
+def without_formulas(table: "pyarrow.Table") -> "pyarrow.Table":
     """Return a table with an apostrophe before texts that a spreadsheet would run.
 
     Those begin with =, +, -, @, a tab or a carriage return and are no numbers; names of
@@ -542,32 +427,6 @@ def _there(folder: Path, names: Collection[str]) -> list[str]:
     return there
 
 
-def _appeared(partial: Path, folder: Path) -> bool:
-    """Let a folder appear where none is; False if one is there meanwhile."""
-    try:
-        partial.rename(folder)
-    except OSError:
-        if not folder.is_dir():
-            raise
-        return False
-    return True
-
-
-def _move(
-    folder: Path, new: Path, names: Collection[str], old: Collection[str]
-) -> None:
-    try:
-        move_files(folder, new, names, _there(folder, old))
-    except FileExistsError as error:
-        raise _made_meanwhile(folder, [Path(str(error)).name]) from error
-
-
-def _mend(folder: Path) -> None:
-    """Finish what a killed command left in a folder, and say so."""
-    for told in mend(folder):
-        print(f"counterpoise: {told}", file=sys.stderr)
-
-
 def _made_meanwhile(folder: Path, names: Collection[str]) -> WrongUse:
     return WrongUse(
         f"{folder} has {listed(names)} now, made by another meanwhile: --overwrite "
@@ -604,7 +463,9 @@ def _uninterrupted() -> Iterator[None]:
 # -----------------------------------------------------------------------------
 
 
-def interval_columns(model: Any, X: Any, level: float, path: Path) -> dict[str, Any]:
+def interval_columns(
+    model: Any, X: "pd.DataFrame", level: float, path: Path
+) -> dict[str, Array]:
     """Return the columns of the intervals, or of the sets, that hold the label.
 
     An interval is infinite, and a set has all classes, where the source says too little
@@ -619,20 +480,20 @@ def interval_columns(model: Any, X: Any, level: float, path: Path) -> dict[str, 
         if not is_classifier(model.estimator_):
             ends = model.predict_interval(X, level)
             return {"lower": ends[:, 0], "upper": ends[:, 1]}
-        held = model.predict_set(X, level)
+        in_set = model.predict_set(X, level)
     names = model.classes_
-    columns = {f"set has {name}": held[:, k] for k, name in enumerate(names)}
-    return {**columns, "set size": held.sum(axis=1)}
+    columns = {f"set has {name}": in_set[:, k] for k, name in enumerate(names)}
+    return {**columns, "set size": in_set.sum(axis=1)}
 
 
 def coverage_columns(
     model: Any,
-    X: Any,
+    X: "pd.DataFrame",
     path: Path,
     *,
     asked: bool,
-    notice: Callable[[str], None],
-) -> dict[str, Any]:
+    notice: Callable[[str], object] | None = None,
+) -> dict[str, Array]:
     """Return weight and coverage of the rows if asked for; say how many have none.
 
     Uncovered is a row about whose density ratio the fit knows nothing: in a hole among
@@ -654,17 +515,18 @@ def coverage_columns(
         return {}
     with refusals_of_estimators():
         covered = ~model.is_extrapolation(X)
-    lost = int(np.count_nonzero(~covered))
-    if lost:
+    n_uncovered = int(np.count_nonzero(~covered))
+    if n_uncovered and notice is not None:
         notice(
-            f"{lost:,} of {covered.size:,} rows ({percentage(lost / covered.size)}) "
-            "lie where the source has no rows at all: do not rely on their predictions"
+            f"{n_uncovered:,} of {covered.size:,} rows "
+            f"({percentage(n_uncovered / covered.size)}) lie where the source has no "
+            "rows at all: do not rely on their predictions"
             + ("" if asked else " (--overlap says which)")
         )
     with refusals_of_estimators():
         uncovered = model.is_uncovered(X)
     few = int(np.count_nonzero(uncovered))
-    if few > UNCOVERED_ABOVE * uncovered.size:
+    if few > UNCOVERED_ABOVE * uncovered.size and notice is not None:
         notice(
             f"{few:,} of {uncovered.size:,} rows "
             f"({percentage(few / uncovered.size)}) are thinly "

@@ -1,27 +1,80 @@
 """The commands predict, evaluate and label."""
 
-import argparse
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, is_classifier
 
-from counterpoise.cli.files import TableFile
-from counterpoise.cli.options import SCORE_NUMBERS, add_command
+from counterpoise.cli.files import EMPTY, TableFile, kind_of, read_file
+from counterpoise.cli.fit import check_metric, check_metric_of, estimate, kinds_of
+from counterpoise.cli.inputs import (
+    ROW_BY_CHANCE,
+    ROW_BY_GAIN,
+    Pair,
+    read_pair,
+    table_of,
+)
+from counterpoise.cli.options import (
+    BLOCK_OPTIONS,
+    FILE_OPTIONS,
+    RECORD_OPTIONS,
+    SCORE_NUMBERS,
+    Commands,
+    add_command,
+)
 from counterpoise.cli.out_of_core import (
     LargeTable,
+    is_large,
     names_of_rows,
     refuse_inside,
     working_on_blocks,
 )
-from counterpoise.cli.outputs import coverage_columns, interval_columns, write_file
-from counterpoise.cli.terminal import BadData, Stop, WrongUse, listed
-from counterpoise.data.parallel import map_reduce, map_write
-from counterpoise.data.table import Table, frame_of
+from counterpoise.cli.outputs import (
+    check_table,
+    coverage_columns,
+    interval_columns,
+    refuse_inputs,
+    write_columns,
+    write_file,
+)
+from counterpoise.cli.record import (
+    data_of,
+    exit_code,
+    inputs_of,
+    memory_limit,
+    of_end,
+    of_record,
+    prepare_outputs,
+    print_findings,
+    reproduced_by,
+)
+from counterpoise.cli.terminal import (
+    FINE,
+    BadData,
+    Block,
+    Stop,
+    WrongUse,
+    followed,
+    listed,
+    of_dependence,
+    of_training_rows,
+    show,
+)
+from counterpoise.data.parallel import ClusterUnavailableError, map_reduce, map_write
+from counterpoise.data.table import CATEGORIES, NUMBERS, Table, frame_of
+from counterpoise.errors import NoOverlapError, refusals_of_estimators
+from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.report.report import Record
+from counterpoise.shift.diagnosis import diagnose
+from counterpoise.shift.support import NO_OVERLAP
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # -----------------------------------------------------------------------------
 # `counterpoise predict`: a saved model's answers for a table.
@@ -36,12 +89,8 @@ _PREDICT_OPTIONS = (
     "probabilities",
     "intervals",
     "overlap",
-    "max-memory",
-    "workers",
-    "scheduler",
-    "wait",
-    "config",
-    "overwrite",
+    *BLOCK_OPTIONS,
+    *FILE_OPTIONS,
     "quiet",
 )
 
@@ -52,7 +101,7 @@ _PREDICT_READING, _PREDICTING, _PREDICT_WRITING = _PREDICT_PLAN = (
 )
 
 
-def add_predict(commands: Any) -> None:
+def add_predict(commands: Commands) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
@@ -65,26 +114,20 @@ def add_predict(commands: Any) -> None:
     )
 
 
-def predict_command(options: argparse.Namespace) -> int:
+def predict_command(options: Namespace) -> int:
     """Predict the rows of a table and write the predictions."""
-    import numpy as np
-
-    from counterpoise.cli.out_of_core import is_large
-    from counterpoise.cli.outputs import (
-        check_table,
-        coverage_columns,
-        interval_columns,
-        refuse_inputs,
-        write_columns,
-        write_file,
-    )
-    from counterpoise.cli.record import inputs_of, memory_limit, of_end
-    from counterpoise.cli.terminal import followed, show
-
     refuse_inputs([options.out], inputs_of(options))
     check_table(options.out, overwrite=options.overwrite)
     if is_large(options.table, options.max_memory):
-        return predict_in_blocks(options, _PREDICT_PLAN)
+        _predict_in_blocks(options)
+    else:
+        _predict_in_memory(options)
+    if not options.quiet:
+        show(of_end([], [options.out]))
+    return FINE
+
+
+def _predict_in_memory(options: Namespace) -> None:
     with followed(_PREDICT_PLAN, quiet=options.quiet) as steps, memory_limit(options):
         steps.begin(_PREDICT_READING)
         model = read_model(options.model)
@@ -93,28 +136,33 @@ def predict_command(options: argparse.Namespace) -> int:
             table.check_has([options.id], "--id")
         X = frame_for_model(model, table)
         steps.begin(_PREDICTING)
-        key, values = "row", np.arange(1, table.n_rows + 1)
+        names = {"row": np.arange(1, table.n_rows + 1)}
         if options.id is not None:
-            key, values = options.id, table.columns[options.id]
-        with answers_of(options.model):
-            columns: dict[str, Any] = {key: values, "prediction": model.predict(X)}
-        if options.probabilities:
-            if not hasattr(model, "predict_proba"):
-                raise BadData(f"{options.model} holds a model without probabilities")
-            with answers_of(options.model):
-                chances = model.predict_proba(X)
-            for k, name in enumerate(model.classes_):
-                columns[f"probability of {name}"] = chances[:, k]
-        if options.intervals is not None:
-            columns |= interval_columns(model, X, options.intervals, options.model)
+            names = {options.id: table.columns[options.id]}
+        columns = {**names, **prediction_columns(model, X, options)}
         columns |= coverage_columns(
             model, X, options.model, asked=options.overlap, notice=steps.notice
         )
         steps.begin(_PREDICT_WRITING)
         write_file(options.out, write_columns(columns), overwrite=options.overwrite)
-    if not options.quiet:
-        show(of_end([], [options.out]))
-    return 0
+
+
+def prediction_columns(
+    model: Any, X: "pd.DataFrame", options: Namespace
+) -> dict[str, Array]:
+    """Return the columns of the predictions, and of what the options add to them."""
+    path = options.model
+    if options.probabilities and not hasattr(model, "predict_proba"):
+        raise BadData(f"{path} holds a model without probabilities")
+    with answers_of(path):
+        columns = {"prediction": np.asarray(model.predict(X))}
+        if options.probabilities:
+            probabilities = model.predict_proba(X)
+            for k, name in enumerate(model.classes_):
+                columns[f"probability of {name}"] = probabilities[:, k]
+    if options.intervals is not None:
+        columns |= interval_columns(model, X, options.intervals, path)
+    return columns
 
 
 def read_model(path: Path) -> Any:
@@ -128,9 +176,9 @@ def read_model(path: Path) -> Any:
     except Exception as error:
         if isinstance(error, Stop):
             raise
-        said = str(error)
-        told = said if said.startswith(str(path)) else f"{path}: {said}"
-        raise BadData(told) from error
+        message = str(error)
+        message = message if message.startswith(str(path)) else f"{path}: {message}"
+        raise BadData(message) from error
 
 
 @contextmanager
@@ -139,9 +187,6 @@ def answers_of(path: Path) -> Iterator[None]:
 
     A file can hold a model of the right types that is no model.
     """
-    from counterpoise.data.parallel import ClusterUnavailableError
-    from counterpoise.errors import NoOverlapError, refusals_of_estimators
-
     try:
         with refusals_of_estimators():
             yield
@@ -152,12 +197,10 @@ def answers_of(path: Path) -> Iterator[None]:
         raise BadData(f"{path}: the model in it cannot answer: {words}") from error
 
 
-def read_for_model(model: Any, path: Path, name_column: str | None = None) -> TableFile:
+def read_for_model(
+    model: object, path: Path, name_column: str | None = None
+) -> TableFile:
     """Return a table, read as the model wants its columns; names of rows are texts."""
-    from counterpoise.cli.files import read_file
-    from counterpoise.cli.fit import kinds_of
-    from counterpoise.data.table import CATEGORIES
-
     kinds = kinds_of(model) or {}
     texts = [k for k, v in kinds.items() if v == CATEGORIES]
     return read_file(
@@ -165,21 +208,14 @@ def read_for_model(model: Any, path: Path, name_column: str | None = None) -> Ta
     )
 
 
-def frame_for_model(model: Any, table: TableFile) -> Any:
+def frame_for_model(model: object, table: TableFile) -> "pd.DataFrame":
     """Return the model's columns of a table, in the model's order."""
-    from counterpoise.cli.inputs import table_of
-    from counterpoise.data.table import frame_of
-
     kinds = kinds_for_model(model, table)
     return frame_of(table_of(table, kinds), kinds)
 
 
-def kinds_for_model(model: Any, table: TableFile) -> dict[str, str]:
+def kinds_for_model(model: object, table: TableFile) -> dict[str, str]:
     """Return what the model's columns are to hold; refuse a table that lacks one."""
-    from counterpoise.cli.files import EMPTY, kind_of
-    from counterpoise.cli.fit import kinds_of
-    from counterpoise.data.table import NUMBERS
-
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         raise BadData("the model was fitted without names of columns: use it in Python")
@@ -211,12 +247,9 @@ _EVALUATE_OPTIONS = (
     "precision",
     "level",
     "seed",
-    "json",
-    "text",
-    "fail-if",
+    *RECORD_OPTIONS,
     "max-memory",
-    "config",
-    "overwrite",
+    *FILE_OPTIONS,
     "quiet",
 )
 
@@ -226,7 +259,7 @@ _EVALUATE_READING, _ESTIMATING = _EVALUATE_PLAN = (
 )
 
 
-def add_evaluate(commands: Any) -> None:
+def add_evaluate(commands: Commands) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
@@ -240,24 +273,8 @@ def add_evaluate(commands: Any) -> None:
     )
 
 
-def evaluate_command(options: argparse.Namespace) -> int:
+def evaluate_command(options: Namespace) -> int:
     """Estimate the score and say it."""
-    from counterpoise.cli.fit import check_metric, check_metric_of, estimate
-    from counterpoise.cli.record import (
-        data_of,
-        exit_code,
-        memory_limit,
-        of_end,
-        of_record,
-        prepare_outputs,
-        print_findings,
-        reproduced_by,
-    )
-    from counterpoise.cli.terminal import followed, of_dependence, of_training_rows
-    from counterpoise.report.report import Record
-    from counterpoise.shift.diagnosis import diagnose
-    from counterpoise.shift.support import NO_OVERLAP
-
     conditions = prepare_outputs(options, SCORE_NUMBERS)
     check_metric(options.metric)
     with followed(_EVALUATE_PLAN, quiet=options.quiet) as steps, memory_limit(options):
@@ -289,30 +306,25 @@ def evaluate_command(options: argparse.Namespace) -> int:
     return code
 
 
-def pair_of_model(model: Any, options: argparse.Namespace) -> Any:
+def pair_of_model(model: BaseEstimator, options: Namespace) -> Pair:
     """Return the two samples, with the columns that a saved model was fitted to."""
-    from counterpoise.cli.fit import kinds_of
-    from counterpoise.cli.inputs import read_pair
-    from counterpoise.data.table import CATEGORIES, NUMBERS
-
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     if not names:
         raise BadData(f"{options.model} was fitted without names of columns")
     kinds = kinds_of(model) or {}
     return read_pair(
-        argparse.Namespace(
+        Namespace(
             **vars(options),
             only=tuple(names),
             categorical=tuple(k for k, v in kinds.items() if v == CATEGORIES),
             numeric=tuple(k for k, v in kinds.items() if v == NUMBERS),
-            task=_task(model),
+            task=task_of(model),
         )
     )
 
 
-def _task(model: Any) -> str:
-    from sklearn.base import is_classifier
-
+def task_of(model: BaseEstimator) -> str:
+    """Return what a model does: "classification" or "regression"."""
     return "classification" if is_classifier(model) else "regression"
 
 
@@ -330,15 +342,14 @@ _LABEL_OPTIONS = (
     "model",
     "source",
     "seed",
-    "config",
-    "overwrite",
+    *FILE_OPTIONS,
     "quiet",
 )
 
 _CHOOSING, _LABEL_WRITING = _LABEL_PLAN = "choosing the rows", "writing the rows"
 
 
-def add_label(commands: Any) -> None:
+def add_label(commands: Commands) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
@@ -354,19 +365,8 @@ def add_label(commands: Any) -> None:
     )
 
 
-def label_command(options: argparse.Namespace) -> int:
+def label_command(options: Namespace) -> int:
     """Choose rows and write them, with an empty column for the label."""
-    from counterpoise.cli.files import read_file
-    from counterpoise.cli.inputs import ROW_BY_CHANCE, ROW_BY_GAIN
-    from counterpoise.cli.outputs import (
-        check_table,
-        refuse_inputs,
-        write_columns,
-        write_file,
-    )
-    from counterpoise.cli.record import inputs_of, of_end
-    from counterpoise.cli.terminal import FINE, BadData, followed, show
-
     refuse_inputs([options.out], inputs_of(options))
     check_table(options.out, overwrite=options.overwrite)
     with followed(_LABEL_PLAN, quiet=options.quiet) as steps:
@@ -377,47 +377,28 @@ def label_command(options: argparse.Namespace) -> int:
                 f"--k must be from 1 to {target.n_rows}, the rows of {target.path}, "
                 f"got {options.k}"
             )
-        by_chance = options.by == "chance"
-        rows = _by_chance(options, target.n_rows) if by_chance else _by_gain(options)
+        next_step = f"Fill in the column '{options.label}' of {options.out}, then "
+        if options.by == "chance":
+            key = ROW_BY_CHANCE
+            rng = np.random.default_rng(options.seed)
+            rows = np.sort(rng.choice(target.n_rows, options.k, replace=False))
+            next_step += f"run or evaluate with --target-labels {options.out}."
+        else:
+            key, rows = ROW_BY_GAIN, _rows_by_gain(options)
+            next_step += "put its rows among the training rows and run again."
         steps.begin(_LABEL_WRITING)
-        key = ROW_BY_CHANCE if by_chance else ROW_BY_GAIN
-        columns = {
-            key: rows + 1,
-            options.label: [""] * len(rows),
-            **{
-                name: target.columns[name].take(rows)
-                for name in target.names
-                if name not in (key, options.label)
-            },
-        }
+        columns = {key: rows + 1, options.label: [""] * len(rows)}
+        for name in target.names:
+            if name not in columns:
+                columns[name] = target.columns[name].take(rows)
         write_file(options.out, write_columns(columns), overwrite=options.overwrite)
     if not options.quiet:
-        show([*of_end([], [options.out]), _next_step(options)])
+        show([*of_end([], [options.out]), Block("What to do next", (next_step,))])
     return FINE
 
 
-def _next_step(options: argparse.Namespace) -> Any:
-    """Return what to do with the file: rows by chance judge, others teach."""
-    from counterpoise.cli.terminal import Block
-
-    told = f"Fill in the column '{options.label}' of {options.out}, then "
-    if options.by == "chance":
-        told += f"run or evaluate with --target-labels {options.out}."
-    else:
-        told += "put its rows among the training rows and run again."
-    return Block("What to do next", (told,))
-
-
-def _by_chance(options: argparse.Namespace, m: int) -> Any:
-    import numpy as np
-
-    drawn = np.random.default_rng(options.seed).choice(m, options.k, replace=False)
-    return np.sort(drawn)
-
-
-def _by_gain(options: argparse.Namespace) -> Any:
+def _rows_by_gain(options: Namespace) -> Indices:
     from counterpoise.adaptation.labeling import select_rows_to_label
-    from counterpoise.cli.terminal import WrongUse
 
     if options.model is None or options.source is None:
         raise WrongUse("label --by gain needs --model and --source")
@@ -433,105 +414,73 @@ def _by_gain(options: argparse.Namespace) -> Any:
 # -----------------------------------------------------------------------------
 
 
-def predict_in_blocks(options: Namespace, plan: Sequence[str]) -> int:
+def _predict_in_blocks(options: Namespace) -> None:
     """Predict the rows of many files and write the predictions in their order."""
-    from counterpoise.cli.record import memory_limit, of_end
-    from counterpoise.cli.terminal import followed, show
-
     if options.out.suffix.lower() != ".parquet":
         raise WrongUse(f"--out {options.out} of folders must end in .parquet")
     large = LargeTable.at(options.table)
     refuse_inside([large], options.out)
     with (
-        followed(plan, quiet=options.quiet) as steps,
+        followed(_PREDICT_PLAN, quiet=options.quiet) as steps,
         memory_limit(options),
         working_on_blocks(options, large),
     ):
-        steps.begin(plan[0])
+        steps.begin(_PREDICT_READING)
         model = read_model(options.model)
         if options.probabilities and not hasattr(model, "predict_proba"):
             raise BadData(f"{options.model} holds a model without probabilities")
         kinds = kinds_for_model(model, large.drawn(1, 0))
         blocks = large.typed(kinds, name_column=options.id)
-        work = PredictedColumns(
-            model,
-            kinds,
-            options.model,
-            options.id,
-            large.whole_type(options.id),
-            options.probabilities,
-            options.intervals,
-            options.overlap,
-        )
-        lost = map_reduce(blocks, _Uncovered(work))
-        if lost:
+        id_type = large.whole_type(options.id)
+        work = BlockPredictions(model, kinds, options, id_type)
+        uncovered = map_reduce(blocks, _Uncovered(work))
+        if uncovered:
             n = blocks.n_rows
             steps.notice(
-                f"{lost:,} of {n:,} rows ({100 * lost / n:.2g} %) are not covered by "
-                "the source: do not rely on their predictions"
+                f"{uncovered:,} of {n:,} rows ({100 * uncovered / n:.2g} %) are not "
+                "covered by the source: do not rely on their predictions"
                 + ("" if options.overlap else " (--overlap says which)")
             )
-        steps.begin(plan[2])
+        steps.begin(_PREDICT_WRITING)
         write_file(
             options.out,
             lambda path: map_write(blocks, work, path),
             overwrite=options.overwrite,
         )
-    if not options.quiet:
-        show(of_end([], [options.out]))
-    return 0
 
 
 @dataclass(frozen=True, eq=False)
-class PredictedColumns:
-    """What `predict` writes of a block's rows."""
+class BlockPredictions:
+    """The columns that `predict` writes of a block's rows."""
 
     model: Any
     kinds: Mapping[str, str]
-    path: Path
-    name_column: str | None
-    id_type: Any
-    probabilities: bool
-    level: float | None
-    coverage: bool
+    options: Namespace
+    id_type: object
 
-    def frame(self, rows: Any) -> Any:
+    def frame(self, rows: Table) -> "pd.DataFrame":
         """Return the model's columns, in its order."""
-        found = {column.label: column for column in rows.columns}
-        return frame_of(Table(tuple(found[k] for k in self.kinds), True), self.kinds)
+        columns = {column.label: column for column in rows.columns}
+        return frame_of(Table(tuple(columns[k] for k in self.kinds), True), self.kinds)
 
-    def __call__(self, rows: Any, first: int) -> dict[str, Any]:
+    def __call__(self, rows: Table, first: int) -> dict[str, object]:
         """Return the columns of a block's rows."""
-        X, model = self.frame(rows), self.model
-        with answers_of(self.path):
-            columns = {
-                **names_of_rows(rows, self.name_column, self.id_type),
-                "prediction": np.asarray(model.predict(X)),
-            }
-            if self.probabilities:
-                chances = model.predict_proba(X)
-                for k, name in enumerate(model.classes_):
-                    columns[f"probability of {name}"] = chances[:, k]
-        if self.level is not None:
-            columns |= interval_columns(model, X, self.level, self.path)
-        return columns | coverage_columns(
-            model, X, self.path, asked=self.coverage, notice=_unsaid
-        )
+        X, model, options = self.frame(rows), self.model, self.options
+        return {
+            **names_of_rows(rows, options.id, self.id_type),
+            **prediction_columns(model, X, options),
+            **coverage_columns(model, X, options.model, asked=options.overlap),
+        }
 
 
 @dataclass(frozen=True, eq=False)
 class _Uncovered:
     """How many rows of a block the model's source does not cover."""
 
-    columns: PredictedColumns
+    columns: BlockPredictions
 
-    def __call__(self, rows: Any, first: int) -> int:
-        lost: list[int] = []
-        coverage = getattr(self.columns.model, "is_extrapolation", None)
-        if coverage is not None:
-            lost.append(int(np.count_nonzero(coverage(self.columns.frame(rows)))))
-        return sum(lost)
-
-
-def _unsaid(told: str) -> None:
-    """Say nothing: it is said once, of all rows."""
+    def __call__(self, rows: Table, first: int) -> int:
+        is_extrapolation = getattr(self.columns.model, "is_extrapolation", None)
+        if is_extrapolation is None:
+            return 0
+        return int(np.count_nonzero(is_extrapolation(self.columns.frame(rows))))

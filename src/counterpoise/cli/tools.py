@@ -1,27 +1,62 @@
 """The commands report, compare, rerun, doctor and demo."""
 
 import argparse
+import filecmp
+import hashlib
 import json
+import os
 import sys
 import time
-from collections.abc import Iterator
+import warnings
+from argparse import Namespace
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from counterpoise.cli.fit import RUN_OPTIONS
-from counterpoise.cli.options import add_command, completed
-from counterpoise.cli.outputs import check_json, write_record
-from counterpoise.cli.terminal import FINE, NOT_PROVED, Block, cells, show
+import counterpoise
+from counterpoise.cli.files import read_file
+from counterpoise.cli.fit import FILES, RECORD, RUN_OPTIONS, TIMINGS, run_command
+from counterpoise.cli.options import OPTIONS, Commands, add_command, completed
+from counterpoise.cli.outputs import (
+    check_file,
+    check_folder,
+    check_json,
+    refuse_inputs,
+    write_columns,
+    write_file,
+    write_folder,
+    write_record,
+)
+from counterpoise.cli.predict import frame_for_model, read_for_model, read_model
+from counterpoise.cli.terminal import (
+    BAD_DATA,
+    CONDITION_HOLDS,
+    FAULT,
+    FINE,
+    NOT_PROVED,
+    WRONG_USE,
+    BadData,
+    Block,
+    Stop,
+    cells,
+    one_line,
+    show,
+)
+from counterpoise.report.comparison import compare
+from counterpoise.report.page import render
+from counterpoise.report.report import Record
 
 # -----------------------------------------------------------------------------
 # `counterpoise compare`: two records side by side.
 # -----------------------------------------------------------------------------
 
 
-def add_compare(commands: Any) -> None:
+def add_compare(commands: Commands) -> None:
     """Add the command to the parser."""
     about = "show two records side by side: before and after, last month and this"
     parser = commands.add_parser("compare", help=about, description=about)
@@ -37,17 +72,13 @@ def add_compare(commands: Any) -> None:
         "--text", action="store_true", help="print to stdout with --out too"
     )
     parser.add_argument(
-        "--overwrite", action="store_true", help="overwrite files that are there"
+        "--overwrite", action="store_true", help=OPTIONS["overwrite"].help
     )
     parser.set_defaults(complete=lambda given: given, run=compare_command)
 
 
-def compare_command(options: argparse.Namespace) -> int:
+def compare_command(options: Namespace) -> int:
     """Write the page, or print the text."""
-    from counterpoise.cli.outputs import check_file, refuse_inputs, write_file
-    from counterpoise.cli.terminal import FINE
-    from counterpoise.report.comparison import compare
-
     if options.out is not None:
         refuse_inputs([options.out], [options.first, options.second])
         check_file(options.out, overwrite=options.overwrite)
@@ -57,12 +88,12 @@ def compare_command(options: argparse.Namespace) -> int:
         names = (options.first.name, options.second.name)
     first, second = (read_record(path) for path in paths)
     with shown(*paths):
-        found = compare(first, second, names=names)
-        text = found.text()
+        comparison = compare(first, second, names=names)
+        text = comparison.text()
     if options.text or options.out is None:
         sys.stdout.write(text)
     if options.out is not None:
-        write_file(options.out, found.save, overwrite=options.overwrite)
+        write_file(options.out, comparison.save, overwrite=options.overwrite)
         print(f"written: {options.out}", file=sys.stderr)
     return FINE
 
@@ -72,7 +103,7 @@ def compare_command(options: argparse.Namespace) -> int:
 # -----------------------------------------------------------------------------
 
 
-def add_report(commands: Any) -> None:
+def add_report(commands: Commands) -> None:
     """Add the command to the parser."""
     about = "make the page of a record again"
     parser = commands.add_parser("report", help=about, description=about)
@@ -90,17 +121,13 @@ def add_report(commands: Any) -> None:
         "alone",
     )
     parser.add_argument(
-        "--overwrite", action="store_true", help="overwrite files that are there"
+        "--overwrite", action="store_true", help=OPTIONS["overwrite"].help
     )
     parser.set_defaults(complete=lambda given: given, run=report_command)
 
 
-def report_command(options: argparse.Namespace) -> int:
+def report_command(options: Namespace) -> int:
     """Write the page, or print the text."""
-    from counterpoise.cli.outputs import check_file, refuse_inputs, write_file
-    from counterpoise.cli.terminal import FINE
-    from counterpoise.report.page import render
-
     record = read_record(options.record)
     out = options.out
     if out is None and not options.text:
@@ -119,11 +146,8 @@ def report_command(options: argparse.Namespace) -> int:
     return FINE
 
 
-def read_record(path: Path) -> Any:
+def read_record(path: Path) -> Record:
     """Return the record of a file, or say why it is none."""
-    from counterpoise.cli.terminal import BadData
-    from counterpoise.report.report import Record
-
     if path.is_dir():
         raise BadData(f"{path} is a folder, not a file")
     try:
@@ -141,8 +165,6 @@ def shown(*paths: Path) -> Iterator[None]:
 
     Anybody can write a file that has the version of a record and not its contents.
     """
-    from counterpoise.cli.terminal import BadData, Stop
-
     try:
         yield
     except (Stop, ImportError, OSError, MemoryError):
@@ -166,7 +188,7 @@ _OWN = frozenset({"out", "json", "text", "config", "overwrite", "quiet"})
 _MOST_TOLD = 10
 
 
-def add_rerun(commands: Any) -> None:
+def add_rerun(commands: Commands) -> None:
     """Add the command to the parser."""
     about = "do an earlier run again: the same bytes, or what differs"
     parser = commands.add_parser(
@@ -192,24 +214,14 @@ def add_rerun(commands: Any) -> None:
     parser.set_defaults(complete=lambda given: given, run=rerun_command)
 
 
-def rerun_command(options: argparse.Namespace) -> int:
+def rerun_command(options: Namespace) -> int:
     """Do the run again in a folder of its own, and compare the files."""
-    import tempfile
-
     from counterpoise.cli.main import main
-    from counterpoise.cli.terminal import (
-        BAD_DATA,
-        CONDITION_HOLDS,
-        FAULT,
-        FINE,
-        WRONG_USE,
-        one_line,
-    )
 
     record = read_record(options.record)
     with shown(options.record):
         words = _words(record, options)
-    with tempfile.TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder:
         again = Path(folder) / "again"
         code = main([*words, "--out", str(again), "--quiet"])
         if code in (WRONG_USE, BAD_DATA, FAULT):
@@ -222,15 +234,12 @@ def rerun_command(options: argparse.Namespace) -> int:
     return CONDITION_HOLDS if different else FINE
 
 
-def _words(record: Any, options: argparse.Namespace) -> list[str]:
+def _words(record: Record, options: Namespace) -> list[str]:
     """Return the command of a record, its tables found by their hashes.
 
     A record is somebody's file: of its words only options that this library knows are
     taken, and of paths only names.
     """
-    from counterpoise.cli.options import OPTIONS
-    from counterpoise.cli.terminal import BadData
-
     given = record.at("reproduce.command_line")
     if not isinstance(given, list) or len(given) < 2 or given[1] not in _COMMANDS:
         raise BadData(
@@ -255,12 +264,8 @@ def _words(record: Any, options: argparse.Namespace) -> list[str]:
     return words
 
 
-def _table(record: Any, name: str, value: str, options: argparse.Namespace) -> Path:
+def _table(record: Record, name: str, value: str, options: Namespace) -> Path:
     """Return where a table is that has the hash of the record."""
-    import hashlib
-
-    from counterpoise.cli.terminal import BadData
-
     if Path(value).name != value:
         raise BadData(f"{options.record} has --{name} {value!r}, which is no name")
     wanted = record.at(f"data.{name}.sha256")
@@ -283,9 +288,7 @@ def _table(record: Any, name: str, value: str, options: argparse.Namespace) -> P
 
 def _differences(record: Path, again: Path) -> list[str]:
     """Return in which files, and where in the record, two runs differ."""
-    from counterpoise.cli.fit import FILES, RECORD, TIMINGS
-
-    told = []
+    lines = []
     for name in FILES:
         old, new = record.with_name(name), again / name
         if name == RECORD:
@@ -293,37 +296,36 @@ def _differences(record: Path, again: Path) -> list[str]:
         if name == TIMINGS or not (old.exists() or new.exists()):
             continue
         if not (old.exists() and new.exists()):
-            told.append(f"{name} is there {'before' if old.exists() else 'now'} only")
+            lines.append(f"{name} is there {'before' if old.exists() else 'now'} only")
         elif old.read_bytes() != new.read_bytes():
-            told.append(name)
+            lines.append(name)
             if name == RECORD:
-                told += _in_records(old, new)
-    return told
+                lines += _in_records(old, new)
+    return lines
 
 
 def _in_records(old: Path, new: Path) -> list[str]:
-    from counterpoise.report.report import Record
 
     first, second = (_leaves(Record.load(path).to_dict()) for path in (old, new))
     paths = [key for key in {**first, **second} if first.get(key) != second.get(key)]
-    told = [f"  {key}: {first.get(key)!r}, now {second.get(key)!r}" for key in paths]
-    if len(told) > _MOST_TOLD:
-        told = [*told[:_MOST_TOLD], f"  and {len(told) - _MOST_TOLD} more"]
-    return told
+    lines = [f"  {key}: {first.get(key)!r}, now {second.get(key)!r}" for key in paths]
+    if len(lines) > _MOST_TOLD:
+        lines = [*lines[:_MOST_TOLD], f"  and {len(lines) - _MOST_TOLD} more"]
+    return lines
 
 
-def _leaves(part: Any, path: str = "") -> dict[str, Any]:
-    items: Any = ()
+def _leaves(part: object, path: str = "") -> dict[str, object]:
+    items: Iterable[tuple[object, object]]
     if isinstance(part, dict):
         items = part.items()
     elif isinstance(part, list):
         items = enumerate(part)
     else:
         return {path: part}
-    found = {}
+    leaves = {}
     for key, one in items:
-        found.update(_leaves(one, f"{path}.{key}" if path else str(key)))
-    return found
+        leaves.update(_leaves(one, f"{path}.{key}" if path else str(key)))
+    return leaves
 
 
 # -----------------------------------------------------------------------------
@@ -338,7 +340,7 @@ EXTRAS = {
 }
 
 
-def add_doctor(commands: Any) -> None:
+def add_doctor(commands: Commands) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
@@ -349,15 +351,13 @@ def add_doctor(commands: Any) -> None:
     )
 
 
-def doctor_command(options: argparse.Namespace) -> int:
+def doctor_command(options: Namespace) -> int:
     """Say versions, extras and caches, and prove something small."""
-    from counterpoise import __version__
-
     check_json(options.json, overwrite=options.overwrite)
     extras = {name: versions(packages) for name, packages in EXTRAS.items()}
     test = self_test()
     record = {
-        "counterpoise": __version__,
+        "counterpoise": counterpoise.__version__,
         "python": sys.version.split()[0],
         "platform": sys.platform,
         "core": versions(CORE),
@@ -376,24 +376,17 @@ def doctor_command(options: argparse.Namespace) -> int:
 
 def versions(packages: tuple[str, ...]) -> dict[str, str | None]:
     """Return the installed version of each package, None where there is none."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    found: dict[str, str | None] = {}
+    installed: dict[str, str | None] = {}
     for package in packages:
         try:
-            found[package] = version(package)
+            installed[package] = version(package)
         except PackageNotFoundError:
-            found[package] = None
-    return found
+            installed[package] = None
+    return installed
 
 
-def numba_cache() -> dict[str, Any]:
+def numba_cache() -> dict[str, bool]:
     """Return where compiled code is kept, and whether it can be written there."""
-    import os
-    from pathlib import Path
-
-    import counterpoise
-
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     own = Path(counterpoise.__file__).parent / "linalg"
     folder = Path(chosen) if chosen else own
@@ -405,15 +398,13 @@ def numba_cache() -> dict[str, Any]:
 
 def self_test() -> list[dict[str, Any]]:
     """Weigh a small sample in three ways, and return what is proved of each."""
-    import warnings
-
     from counterpoise.datasets.generators import make_gaussian_shift
     from counterpoise.weights.kliep import KLIEP
     from counterpoise.weights.kmm import KMM
     from counterpoise.weights.least_squares import ULSIF
 
     shift = make_gaussian_shift(2, n=200, m=200, random_state=0)
-    found = []
+    results = []
     for weight_estimator in (
         KLIEP(random_state=0),
         ULSIF(random_state=0),
@@ -424,7 +415,7 @@ def self_test() -> list[dict[str, Any]]:
             warnings.simplefilter("ignore")
             solution = weight_estimator.fit(shift.X, X_target=shift.X_target).solution_
         assert solution is not None
-        found.append(
+        results.append(
             {
                 "weight_estimator": type(weight_estimator).__name__,
                 "holds": bool(solution.converged),
@@ -432,7 +423,7 @@ def self_test() -> list[dict[str, Any]]:
                 "seconds": round(time.perf_counter() - since, 3),
             }
         )
-    return found
+    return results
 
 
 def _blocks(record: dict[str, Any], holds: bool) -> list[Block]:
@@ -441,13 +432,13 @@ def _blocks(record: dict[str, Any], holds: bool) -> list[Block]:
     blocks = [Block("Installed", rows=tuple(cells(*row) for row in rows))]
     for extra, packages in record["extras"].items():
         lacking = [name for name, version in packages.items() if version is None]
-        told = (
+        status = (
             f"missing {', '.join(lacking)}: pip install 'counterpoise[{extra}]'"
             if lacking
             else "complete"
         )
         there = tuple(cells(*item) for item in packages.items() if item[1])
-        blocks.append(Block(f"Extra {extra}: {told}", rows=there))
+        blocks.append(Block(f"Extra {extra}: {status}", rows=there))
     writable = record["numba_cache"]["writable"]
     blocks.append(
         Block(
@@ -489,7 +480,7 @@ _NAMES = {
 }
 
 
-def add_demo(commands: Any) -> None:
+def add_demo(commands: Commands) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
@@ -503,11 +494,8 @@ def add_demo(commands: Any) -> None:
     )
 
 
-def demo_command(options: argparse.Namespace) -> int:
+def demo_command(options: Namespace) -> int:
     """Write two tables, do the main job on them, and tell the truth."""
-    from counterpoise.cli.fit import FILES, do
-    from counterpoise.cli.outputs import check_folder
-
     tables = options.out / "tables"
     again = _has_tables(tables)
     if not again:
@@ -534,7 +522,7 @@ def demo_command(options: argparse.Namespace) -> int:
         flush=True,
     )
     more = {"overwrite": again, "quiet": options.quiet}
-    code = do(completed("run", RUN_OPTIONS, {**chosen, **more}), estimates=True)
+    code = run_command(completed("run", RUN_OPTIONS, {**chosen, **more}))
     if code == FINE:
         _tell_truth(options.out, tables)
     return code
@@ -556,7 +544,6 @@ def write_tables(folder: Path, *, overwrite: bool) -> tuple[int, int]:
     -------
     rows of the trial, rows of the clinic
     """
-    from counterpoise.cli.outputs import write_columns, write_folder
     from counterpoise.datasets.loaders import load_diabetes_shift
 
     shift = load_diabetes_shift()
@@ -585,9 +572,6 @@ def write_tables(folder: Path, *, overwrite: bool) -> tuple[int, int]:
 
 def _has_tables(folder: Path) -> bool:
     """Return whether a folder has the tables of the demo, which mark it as its own."""
-    import filecmp
-    from tempfile import TemporaryDirectory
-
     with TemporaryDirectory() as made:
         write_tables(Path(made), overwrite=False)
         same, _, _ = filecmp.cmpfiles(made, folder, _DEMO_TABLES, shallow=False)
@@ -596,20 +580,15 @@ def _has_tables(folder: Path) -> bool:
 
 def _tell_truth(out: Path, tables: Path) -> None:
     """Compare the estimate with the score that the clinic's labels give."""
-    import json
-
-    from counterpoise.cli.files import read_file
-    from counterpoise.cli.predict import frame_for_model, read_for_model, read_model
-
     model = read_model(out / "model.skops")
     X = frame_for_model(model, read_for_model(model, tables / _TARGET))
     y = read_file(tables / _TRUTH).columns["progress"].to_numpy()
     loss = float(np.mean((model.predict(X) - y) ** 2))
-    told = json.loads((out / "report.json").read_text(encoding="utf-8"))["headline"]
-    inside = "inside" if told["low"] <= loss <= told["high"] else "outside"
+    score = json.loads((out / "report.json").read_text(encoding="utf-8"))["headline"]
+    inside = "inside" if score["low"] <= loss <= score["high"] else "outside"
     print(
         f"\nThe truth: in this demo the clinic's labels are known. The squared error "
-        f"there is\n{loss:.0f}, {inside} the interval ({told['low']:.0f} to "
-        f"{told['high']:.0f}) that was estimated without them; the trial's\nown rows "
-        f"would have promised {told['source']:.0f}."
+        f"there is\n{loss:.0f}, {inside} the interval ({score['low']:.0f} to "
+        f"{score['high']:.0f}) that was estimated without them; the trial's\nown rows "
+        f"would have promised {score['source']:.0f}."
     )

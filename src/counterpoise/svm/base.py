@@ -32,7 +32,7 @@ from counterpoise.optim.quadratic_path.follower import (
     Follower,
     WorkSpentError,
     carried_over,
-    centre_bias,
+    center_bias,
     crossover,
     from_zero,
 )
@@ -144,7 +144,7 @@ class LeaveOneOut:
 
 
 # -----------------------------------------------------------------------------
-# One quadratic programme on some of the training rows.
+# One quadratic program on some of the training rows.
 # -----------------------------------------------------------------------------
 
 
@@ -239,7 +239,7 @@ class Machine:
             low[i::n] = high[i::n] = 0.0
             other = follower.copy()
             other.move(lower=low, upper=high, logged=False)
-            centre_bias(other)
+            center_bias(other)
             out[i] = other.f[i]
         return out
 
@@ -365,7 +365,7 @@ def solve_first(
         target = layout.sign if y is None else y
         a, bias = _libsvm(machine, kernel, X, target, c[machine.rows], tol, epsilon)
         crossover(follower, a, bias, layout.p, lower, upper)
-    centre_bias(follower)
+    center_bias(follower)
 
 
 def _libsvm(
@@ -612,7 +612,7 @@ class PathSVM(BaseEstimator):
         return (Segment(0.0, 1.0, tuple(paths)),)
 
     def _c_path(self, ends: object) -> tuple[Segment, ...]:
-        """Return the regularisation path, a segment a decade: theta is linear in C."""
+        """Return the regularization path, a segment a decade: theta is linear in C."""
         low, high = two_numbers("C", ends)
         if low <= 0.0 or high <= 0.0:
             raise InvalidInputError(f"C must be positive, got ({low:g}, {high:g})")
@@ -622,7 +622,7 @@ class PathSVM(BaseEstimator):
         machines = [machine.copy() for machine in self._live()]
         for machine in machines:
             machine.reweight(self._bounds(self.sample_weight_, C=low))
-            centre_bias(machine.follower)
+            center_bias(machine.follower)
         segments = []
         for begin, end in pairwise(grid):
             c = self._bounds(self.sample_weight_, C=end)
@@ -706,7 +706,7 @@ class PathSVM(BaseEstimator):
             target, weights = target[stays], weights[stays]
             machines = self._on_rows(machines, X, target, stays)
         for machine in machines:
-            centre_bias(machine.follower)
+            center_bias(machine.follower)
         self.X_fit_, self.sample_weight_ = X, weights
         if self.kernel == "precomputed":
             self.n_features_in_ = len(X)

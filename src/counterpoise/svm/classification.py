@@ -12,7 +12,7 @@ from counterpoise.data.labels_and_weights import as_classes, as_weights
 from counterpoise.data.parameters import check_choice, check_number
 from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices
-from counterpoise.optim.quadratic_path.follower import centre_bias, from_prices
+from counterpoise.optim.quadratic_path.follower import center_bias, from_prices
 from counterpoise.svm.base import (
     ClassifierSVM,
     ClassWeight,
@@ -167,7 +167,7 @@ class WeightedSVC(ClassifierSVM):
         sample_weight : array of shape (n,), optional
             The weights at theta = 1; theta = 0 is the fitted model.
         C : pair of float, optional
-            The range of the regularisation path instead; theta is then C.
+            The range of the regularization path instead; theta is then C.
         X_val, y_val, sample_weight_val : arrays, optional
             Validation rows, for exact curves of the error.
 
@@ -386,9 +386,9 @@ class OneClassSVMPath(OutlierMixin, PathSVM):
         follower, mass = machine.follower, float(weights.sum())
         p = machine.layout.p
         from_prices(follower, p, 0.0 * weights, weights, first * mass)
-        centre_bias(follower)
+        center_bias(follower)
         path = follower.move(d=last * mass)
-        centre_bias(follower)
+        center_bias(follower)
         self._keep([machine])
         # The path keeps a copy of the machine, which must not keep an older path.
         self.__dict__.pop("path_", None)

@@ -321,17 +321,17 @@ class ValidationCurve:
         slack = 1e-12 * max(1.0, abs(best))
         stops = np.append(self.thetas[1:], self.stop)
         low_start, low_end = self.values <= best + slack, ends <= best + slack
-        found: list[list[float]] = []
+        intervals: list[list[float]] = []
         shortest = SHORTEST * abs(self.stop - self.thetas[0])
         for k in np.flatnonzero(low_start | low_end):
             start = float(self.thetas[k] if low_start[k] else stops[k])
             stop = float(stops[k] if low_end[k] else self.thetas[k])
-            if found and abs(found[-1][1] - start) <= shortest:
-                found[-1][1] = stop
+            if intervals and abs(intervals[-1][1] - start) <= shortest:
+                intervals[-1][1] = stop
             else:
-                found.append([start, stop])
-        long = [one for one in found if abs(one[1] - one[0]) > shortest]
-        return tuple((min(one), max(one)) for one in (long or found))
+                intervals.append([start, stop])
+        longer = [one for one in intervals if abs(one[1] - one[0]) > shortest]
+        return tuple((min(one), max(one)) for one in (longer or intervals))
 
     @property
     def best_interval(self) -> tuple[float, float]:
@@ -496,7 +496,7 @@ def hinge_curve(
 
 @dataclass(frozen=True, eq=False)
 class RegressorCurves:
-    """Validation rows of a regressor: kernel with its rows, and centred targets.
+    """Validation rows of a regressor: kernel with its rows, and centered targets.
 
     `losses` names each loss with the slopes above and below the prediction and half the
     width of its tube; the first is the default.

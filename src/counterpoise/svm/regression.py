@@ -15,7 +15,7 @@ from counterpoise.data.parameters import check_integer, check_number
 from counterpoise.errors import InvalidInputError, warn_user
 from counterpoise.linalg.arrays import Array
 from counterpoise.optim.certificate import Certificate
-from counterpoise.optim.quadratic_path.follower import centre_bias, from_zero
+from counterpoise.optim.quadratic_path.follower import center_bias, from_zero
 from counterpoise.svm.base import (
     KernelParameter,
     Layout,
@@ -148,7 +148,7 @@ class WeightedSVR(ResponseSVM):
         sample_weight : array of shape (n,), optional
             The weights at theta = 1; theta = 0 is the fitted model.
         C : pair of float, optional
-            The range of the regularisation path instead; theta is then C.
+            The range of the regularization path instead; theta is then C.
         epsilon : pair of float, optional
             The range of widths of the tube instead; theta is then epsilon.
         X_val, y_val, sample_weight_val : arrays, optional
@@ -262,7 +262,7 @@ class WeightedSVR(ResponseSVM):
             )
         (machine,) = (one.copy() for one in self._live())
         machine.follower.move(p=self._p(self.y_fit_, first), logged=False)
-        centre_bias(machine.follower)
+        center_bias(machine.follower)
         path = machine.follower.move(p=self._p(self.y_fit_, last))
         return (Segment(first, last, (path,)),)
 
@@ -384,7 +384,7 @@ class KernelQuantileRegressor(ResponseSVM):
         (machine,) = self._unsolved()
         layout = machine.layout
         from_zero(machine.follower, layout.p, *layout.box(self.C * weights))
-        centre_bias(machine.follower)
+        center_bias(machine.follower)
         self._keep([machine])
         return self
 
@@ -407,7 +407,7 @@ class KernelQuantileRegressor(ResponseSVM):
         sample_weight : array of shape (n,), optional
             The weights at theta = 1 instead; theta = 0 is the fitted model.
         C : pair of float, optional
-            The range of the regularisation path instead; theta is then C.
+            The range of the regularization path instead; theta is then C.
         X_val, y_val, sample_weight_val : arrays, optional
             Validation rows, for exact curves of the absolute loss, or of the pinball
             loss (of `tau`) where tau does not move.
@@ -456,7 +456,7 @@ class KernelQuantileRegressor(ResponseSVM):
         (machine,) = (one.copy() for one in self._live())
         c = self.C * self.sample_weight_
         machine.follower.move(lower=(first - 1.0) * c, upper=first * c, logged=False)
-        centre_bias(machine.follower)
+        center_bias(machine.follower)
         path = machine.follower.move(lower=(last - 1.0) * c, upper=last * c)
         return (Segment(first, last, (path,)),)
 

@@ -17,7 +17,7 @@ from counterpoise.errors import (
     warn_user,
 )
 from counterpoise.linalg.arrays import Array, Indices
-from counterpoise.optim.quadratic_path.follower import Follower, centre_bias, crossover
+from counterpoise.optim.quadratic_path.follower import Follower, center_bias, crossover
 from counterpoise.svm.base import KernelParameter, Labels, gram_rows
 from counterpoise.svm.classification import WeightedSVC
 
@@ -28,14 +28,14 @@ SWAP = 2.0 + 1e-9
 
 
 class TransductiveSVC(ClassifierMixin, BaseEstimator):
-    r"""Support vector classifier of two classes, fitted to unlabelled rows as well.
+    r"""Support vector classifier of two classes, fitted to unlabeled rows as well.
 
     .. math:: \min_{f, b, z} \|f\|^2 / 2
               + C \sum_i w_i \max(0, 1 - y_i (f(x_i) + b))
               + C_t \sum_j \max(0, 1 - z_j (f(x^t_j) + b))
 
     over labels :math:`z_j = \pm 1` of the target rows too, as many of each as the model
-    of the labelled rows predicts, or as `target_share` says. :math:`C_t` grows from a
+    of the labeled rows predicts, or as `target_share` says. :math:`C_t` grows from a
     thousandth of its value in `n_steps` steps; at each, while two target rows of unlike
     labels have slacks that add up to more than two, the worst two exchange them. Each
     exchange makes the objective smaller, and the solution follows it exactly, along a
@@ -44,12 +44,12 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     C : float
-        Weight of the loss of labelled rows against the norm.
+        Weight of the loss of labeled rows against the norm.
     C_target : float or None
         Weight of the loss of target rows; None: C.
     target_share : float or None
         Share of the second class among the target rows, where it is known; None: as the
-        model of the labelled rows predicts.
+        model of the labeled rows predicts.
     n_steps : int
         Steps in which it grows, each by the same factor.
     kernel : {"rbf", "linear", "poly"} or callable
@@ -58,7 +58,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         Of the polynomial kernel.
     gamma : "scale", "auto" or float
         Kernel width: exp(-gamma * dist**2). "scale" uses the weighted variance of the
-        labelled rows.
+        labeled rows.
     cache_size : float
         Megabytes that a Gram matrix may take; above, its rows are computed on demand.
 
@@ -70,7 +70,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
     n_swaps_, n_events_ : int
         Exchanges of labels, and events on the paths between.
     coefficients_, intercept_ : array, float
-        The decision function is the kernel with `X_fit_`, labelled rows first, times
+        The decision function is the kernel with `X_fit_`, labeled rows first, times
         the coefficients, plus the intercept.
     certificate_ : Certificate
         Proves the solution for the labels found; that these are the best is not proved.
@@ -78,9 +78,9 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
     Notes
     -----
     It can help where classes are clusters with few rows between them. Where they
-    overlap it does not: in ten draws of two overlapping classes, 30 labelled rows and
-    170 of the target, it was better than the labelled rows alone four times and worse
-    five times. Compare both on labelled target rows.
+    overlap it does not: in ten draws of two overlapping classes, 30 labeled rows and
+    170 of the target, it was better than the labeled rows alone four times and worse
+    five times. Compare both on labeled target rows.
 
     References
     ----------
@@ -132,14 +132,14 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array of shape (n, d)
-            The labelled rows.
+            The labeled rows.
         y : array of shape (n,)
             Their labels, of two classes.
         X_target : array of shape (m, d), or a tuple of such
             The target rows; a tuple is stacked and never cut by cross-validation. None:
-            the model of the labelled rows, and a `NoTargetWarning`.
+            the model of the labeled rows, and a `NoTargetWarning`.
         sample_weight : array of shape (n,), optional
-            Factors of C of the labelled rows, not negative.
+            Factors of C of the labeled rows, not negative.
         """
         check_number("C_target", self.C_target, low=0, closed="neither", options=[None])
         check_number("target_share", self.target_share, low=0, high=1, options=[None])
@@ -156,14 +156,14 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
                 f"{kind}."
             )
         weights = as_weights(sample_weight, len(X))
-        labelled = self._labelled().fit(X, labels, weights)
-        self.classes_, self.kernel_ = labelled.classes_, labelled.kernel_
+        labeled = self._labeled().fit(X, labels, weights)
+        self.classes_, self.kernel_ = labeled.classes_, labeled.kernel_
         if target is None:
-            told = "no X_target was given: the model is that of the labelled rows"
+            told = "no X_target was given: the model is that of the labeled rows"
             warn_user(told, NoTargetWarning)
             target = X[:0]
         self.X_fit_ = np.vstack([X, target])
-        follower, z = self._follow(labelled, len(target))
+        follower, z = self._follow(labeled, len(target))
         self.transduction_ = self.classes_[(z > 0.0).astype(np.intp)]
         self.coefficients_ = follower.combined(follower.a)
         self.intercept_ = follower.bias
@@ -184,7 +184,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         second = (self.decision_function(X) >= 0.0).astype(np.intp)
         return self.classes_[second]
 
-    def _labelled(self) -> WeightedSVC:
+    def _labeled(self) -> WeightedSVC:
         return WeightedSVC(
             C=self.C,
             kernel=self.kernel,
@@ -194,13 +194,13 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
             cache_size=self.cache_size,
         )
 
-    def _follow(self, labelled: WeightedSVC, m: int) -> tuple[Follower, Array]:
+    def _follow(self, labeled: WeightedSVC, m: int) -> tuple[Follower, Array]:
         """Return the solution with the target rows in it, and their labels."""
-        (a, bias), c = labelled.solutions_[0], self.C * labelled.sample_weight_
+        (a, bias), c = labeled.solutions_[0], self.C * labeled.sample_weight_
         n, target = c.size, np.arange(c.size, c.size + m)
         # A target row is two variables, one a label, of which one at most is open.
         sign = np.concatenate(
-            [np.where(labelled.codes_ == 1, 1.0, -1.0), np.ones(m), -np.ones(m)]
+            [np.where(labeled.codes_ == 1, 1.0, -1.0), np.ones(m), -np.ones(m)]
         )
         row = np.concatenate([np.arange(n), target, target])
         rows = gram_rows(self.kernel_, self.X_fit_, 1e6 * float(self.cache_size))
@@ -208,7 +208,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         one, none = np.ones(sign.size), np.zeros(2 * m)
         upper = np.concatenate([c, none])
         crossover(follower, np.concatenate([a, none]), bias, one, 0.0 * one, upper, 0.0)
-        centre_bias(follower)
+        center_bias(follower)
         z = self._first_labels(follower.f[target])
         last = self.C if self.C_target is None else self.C_target
         self.n_swaps_ = self.n_events_ = 0
@@ -225,7 +225,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
                     break
                 z[worst] = -z[worst]
                 self.n_swaps_ += 1
-        centre_bias(follower)
+        center_bias(follower)
         return follower, z
 
     def _first_labels(self, f: Array) -> Array:

@@ -10,7 +10,7 @@ from counterpoise.data.labels_and_weights import as_classes
 from counterpoise.data.parameters import check_choice, check_integer, check_number
 from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices
-from counterpoise.optim.quadratic_path.follower import centre_bias, crossover
+from counterpoise.optim.quadratic_path.follower import center_bias, crossover
 from counterpoise.optim.quadratic_path.problem import DenseRows
 from counterpoise.svm.base import (
     ClassifierSVM,
@@ -270,7 +270,7 @@ class SlidingWindowSVC(ClassifierSVM):
         c = self._set_weights(weights)
         for machine in machines:
             machine.reweight(c)
-            centre_bias(machine.follower)
+            center_bias(machine.follower)
         self._keep(machines)
 
     def _make_room(self, k: int) -> Indices:

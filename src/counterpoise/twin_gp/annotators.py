@@ -42,12 +42,12 @@ class Ratings:
     Attributes
     ----------
     value : array of shape (n_ratings,)
-        Minus `centre`, divided by `unit`: nothing depends on the ratings' unit.
+        Minus `center`, divided by `unit`: nothing depends on the ratings' unit.
     item, annotator : arrays of shape (n_ratings,)
     shape : (n_items, n_annotators)
     columns : tuple
         What messages call the annotators.
-    centre, unit : float
+    center, unit : float
         Mean and robust standard deviation of all ratings; any unit will do where they
         are all equal.
     """
@@ -57,7 +57,7 @@ class Ratings:
     annotator: Indices
     shape: tuple[int, int]
     columns: tuple[Hashable, ...]
-    centre: float
+    center: float
     unit: float
 
     @classmethod
@@ -70,16 +70,16 @@ class Ratings:
                 "annotations hold no rating: every entry is missing"
             )
         value = table[item, annotator]
-        centre = float(value.mean())
+        center = float(value.mean())
         spread = float(value.std())
-        if spread <= 1e-14 * abs(centre):
-            value, spread = np.full(value.size, centre), 1.0
-        value = value - centre
+        if spread <= 1e-14 * abs(center):
+            value, spread = np.full(value.size, center), 1.0
+        value = value - center
         middle = np.sqrt(_robust_variance((value - np.median(value)) ** 2))
         unit = max(float(middle), SMALLEST_UNIT * spread)
         n, m = table.shape
         value = value / unit
-        return cls(value, item, annotator, (n, m), columns, centre, unit)
+        return cls(value, item, annotator, (n, m), columns, center, unit)
 
     @property
     def unanimous(self) -> bool:
@@ -100,7 +100,7 @@ class Ratings:
         """Return the ratings of all other annotators, in the same unit."""
         kept = ~np.isin(self.annotator, annotators)
         some = self.value[kept], self.item[kept], self.annotator[kept]
-        return Ratings(*some, self.shape, self.columns, self.centre, self.unit)
+        return Ratings(*some, self.shape, self.columns, self.center, self.unit)
 
     def averages(self, noise: Array, mean: float, prior: float) -> tuple[Array, Array]:
         """Return every item's average by precision, and its variance.
@@ -301,7 +301,7 @@ def consensus(
     r"""Return one label an item, annotators weighted by their reliability.
 
     Ratings are :math:`r_{ij} = y_i + N(0, s_j^2)`, labels :math:`y_i \sim N(m, t^2)`.
-    Expectation maximisation repeats
+    Expectation maximization repeats
 
     .. math:: v_i = \Bigl(1/t^2 + \sum_j 1/s_j^2\Bigr)^{-1}, \quad
         y_i = v_i \Bigl(m/t^2 + \sum_j r_{ij}/s_j^2\Bigr), \quad
@@ -326,7 +326,7 @@ def consensus(
     annotator with two ratings that happen to agree is not trusted, and labels do not
     collapse to their mean, as they do where m and t are fitted to bounds, or variances
     are bounded as if they were squared errors. The fixed point solves these equations
-    up to `slope`; it maximises nothing.
+    up to `slope`; it maximizes nothing.
 
     **What cannot be known.** Noise and spread are told apart by items with two ratings
     or more. Where there are none, the labels are the ratings themselves, deviations and
@@ -404,11 +404,11 @@ def _consensus(
     start = _Model.start(ratings, pooled, shrink)
     search = _ConsensusSearch(ratings, pooled, tol, max_iter)
     if confidence is None:
-        found = search.fixed_point(start, 0.0, None)
+        fixed_point = search.fixed_point(start, 0.0, None)
     else:
         if shrink:
             start = search.fixed_point(start, BROUGHT, None).model
-        found = search.fixed_point(start, BROUGHT, confidence)
+        fixed_point = search.fixed_point(start, BROUGHT, confidence)
     if search.residual > tol:
         warn_user(
             f"consensus: labels still change by {search.residual:.1e} of a standard "
@@ -416,17 +416,17 @@ def _consensus(
             ConvergenceWarning,
         )
     if shrink:
-        _warn_of_collapse(ratings, found)
-    unit, model = ratings.unit, found.model
+        _warn_of_collapse(ratings, fixed_point)
+    unit, model = ratings.unit, fixed_point.model
     return Consensus(
-        ratings.centre + unit * found.y,
-        unit * np.sqrt(found.v),
+        ratings.center + unit * fixed_point.y,
+        unit * np.sqrt(fixed_point.v),
         unit * np.where(ratings.counts > 0, np.sqrt(model.noise), np.inf),
-        ratings.centre + unit * model.mean,
+        ratings.center + unit * model.mean,
         unit * float(np.sqrt(model.variance)),
         search.n_iter,
         search.residual,
-        found.slope,
+        fixed_point.slope,
     )
 
 
@@ -447,7 +447,7 @@ class _Model(NamedTuple):
         return cls(noise, float(y.mean()), variance if shrink else np.inf)
 
 
-class _Found(NamedTuple):
+class _FixedPoint(NamedTuple):
     """A model, what it makes of the items, and what one more round would change."""
 
     model: _Model
@@ -457,7 +457,7 @@ class _Found(NamedTuple):
 
 
 class _ConsensusSearch:
-    """Rounds of expectation maximisation, counted, and the worst that is left."""
+    """Rounds of expectation maximization, counted, and the worst that is left."""
 
     def __init__(
         self, ratings: Ratings, pooled: float, tol: float, max_iter: int
@@ -473,7 +473,7 @@ class _ConsensusSearch:
 
     def fixed_point(
         self, model: _Model, brought: float, confidence: float | None
-    ) -> _Found:
+    ) -> _FixedPoint:
         """Return where a round changes no label; under a bound m and t stay."""
         y, v = self._labels(model)
         residual, n_iter = np.inf, 0
@@ -486,7 +486,7 @@ class _ConsensusSearch:
         self.n_iter += n_iter
         self.residual = max(self.residual, residual)
         after = self._round(model, y, v, brought, confidence)
-        return _Found(model, y, v, _slope(model, after))
+        return _FixedPoint(model, y, v, _slope(model, after))
 
     def _labels(self, model: _Model) -> tuple[Array, Array]:
         return self.ratings.averages(model.noise, model.mean, 1.0 / model.variance)
@@ -564,8 +564,8 @@ def _as_rated(ratings: Ratings) -> Consensus:
         "from the spread of the labels: the labels are the ratings themselves, their "
         "deviations unknown (infinite); have some items rated twice"
     )
-    labels = np.full(n, ratings.centre + ratings.unit * float(ratings.value.mean()))
-    labels[ratings.item] = ratings.centre + ratings.unit * ratings.value
+    labels = np.full(n, ratings.center + ratings.unit * float(ratings.value.mean()))
+    labels[ratings.item] = ratings.center + ratings.unit * ratings.value
     mean = float(labels[ratings.item].mean())
     unknown = np.full(n, np.inf), np.full(n_annotators, np.inf)
     return Consensus(labels, *unknown, mean, np.inf, 0, 0.0, 0.0)
@@ -574,10 +574,10 @@ def _as_rated(ratings: Ratings) -> Consensus:
 def _of_one_mind(ratings: Ratings) -> Consensus:
     """Return the one rating that everybody gave."""
     return Consensus(
-        np.full(ratings.shape[0], ratings.centre),
+        np.full(ratings.shape[0], ratings.center),
         np.where(ratings.times > 0, 0.0, np.inf),
         np.where(ratings.counts > 0, 0.0, np.inf),
-        ratings.centre,
+        ratings.center,
         0.0,
         0,
         0.0,
@@ -585,17 +585,17 @@ def _of_one_mind(ratings: Ratings) -> Consensus:
     )
 
 
-def _warn_of_collapse(ratings: Ratings, found: _Found) -> None:
+def _warn_of_collapse(ratings: Ratings, fixed_point: _FixedPoint) -> None:
     """Say where labels hardly differ, and whose ratings to look at."""
     rated = ratings.times > 0
-    kept = 1.0 - float(found.v[rated].mean()) / found.model.variance
+    kept = 1.0 - float(fixed_point.v[rated].mean()) / fixed_point.model.variance
     own = ratings.own_variances()
     usual = float(np.nanmedian(own)) if np.isfinite(own).any() else 0.0
-    share = found.model.variance / usual if usual > 0.0 else 1.0
+    share = fixed_point.model.variance / usual if usual > 0.0 else 1.0
     if kept >= LEAST_RELIABILITY and share >= LEAST_SHARE:
         return
     deviations = ratings.unit * np.sqrt(own)
-    spread = ratings.unit * np.sqrt(found.model.variance)
+    spread = ratings.unit * np.sqrt(fixed_point.model.variance)
     least, most = (
         f"{_named(ratings, np.array([j]))} (standard deviation {deviations[j]:.3g})"
         for j in (int(np.nanargmin(own)), int(np.nanargmax(own)))

@@ -108,7 +108,7 @@ class Neighbors:
         return min(lightest(self.rows.weight, self.count), self.cap or len(self.rows))
 
     def of(self, X: Array) -> tuple[Indices, Array]:
-        """Return the neighbours of test rows and what is used of their weights.
+        """Return the neighbors of test rows and what is used of their weights.
 
         Lists have different lengths; the shorter ones are filled up with rows of which
         nothing is used.
@@ -318,7 +318,7 @@ class SimilarityProblems(TwinProblems):
 
 
 # -----------------------------------------------------------------------------
-# Twin Gaussian processes on the neighbours of each test row.
+# Twin Gaussian processes on the neighbors of each test row.
 # -----------------------------------------------------------------------------
 
 
@@ -336,7 +336,7 @@ class LocalModel(TwinModel):
     repeated rows and weights agree; of the last one only what is left of the count is
     used. Where weights are small, K = `MOST_TIMES_NEIGHBORS` times `n_neighbors` rows
     are the most. No factor of all rows is made: time and memory O(N) a test row to
-    find the neighbours,
+    find the neighbors,
     O(K^3) for its factors and O(K^2) an evaluation.
     """
 
@@ -345,7 +345,7 @@ class LocalModel(TwinModel):
     n_neighbors: float
 
     def neighbors(self, X: Array) -> tuple[Indices, Array]:
-        """Return the neighbours of test rows, and the roots of the weights they have.
+        """Return the neighbors of test rows, and the roots of the weights they have.
 
         Test rows have different numbers of them; the shorter lists are filled up with
         rows of weight zero, which are absent.
@@ -359,7 +359,7 @@ class LocalModel(TwinModel):
         return LocalProblems(self, X, near, root)
 
     def complaint(self) -> str | None:
-        """Return what is wrong with the number of neighbours, if anything."""
+        """Return what is wrong with the number of neighbors, if anything."""
         return self._lists.complaint()
 
     def row_bytes(self) -> int:
@@ -382,7 +382,7 @@ class LocalModel(TwinModel):
 
 @dataclass(frozen=True, eq=False)
 class LocalProblems(SimilarityProblems):
-    """Test rows with the factors of their neighbours, all in one array."""
+    """Test rows with the factors of their neighbors, all in one array."""
 
     model: LocalModel
     X: Array
@@ -391,12 +391,12 @@ class LocalProblems(SimilarityProblems):
 
     @cached_property
     def neighbors(self) -> Array:
-        """The neighbours' outputs, (m, K, d_y)."""
+        """The neighbors' outputs, (m, K, d_y)."""
         return self.model.rows.Y[self.near]
 
     @cached_property
     def s_x(self) -> Array:
-        """Similarities of the inputs to their neighbours."""
+        """Similarities of the inputs to their neighbors."""
         away = self.model.rows.X[self.near] - self.X[:, None, :]
         distance = np.einsum("mkd,mkd->mk", away, away)
         return self.root * np.exp(-self.settings.gamma_x * distance)
@@ -445,7 +445,7 @@ class LocalProblems(SimilarityProblems):
         return self.neighbors[:, 0]
 
     def mean(self) -> Array:
-        """Return the GPR mean of the neighbours."""
+        """Return the GPR mean of the neighbors."""
         weight = self.root**2
         share = weight / weight.sum(axis=1)[:, None]
         mean = np.einsum("mk,mkd->md", share, self.neighbors)
@@ -503,7 +503,7 @@ def _cholesky(S: Array) -> Array:
         info = lapack.dpotrf(one.T, lower=0, clean=1, overwrite_a=1)[1]
         if info != 0:
             raise NotPositiveDefiniteError(
-                "a kernel of neighbours is not positive definite to machine precision: "
+                "a kernel of neighbors is not positive definite to machine precision: "
                 "raise the ridge, or divide the weights by their mean"
             )
     return S
@@ -778,7 +778,7 @@ class LandmarkProblems(SeenByInputs):
 
 
 # -----------------------------------------------------------------------------
-# Which model a twin Gaussian process uses: all rows, landmarks, or neighbours.
+# Which model a twin Gaussian process uses: all rows, landmarks, or neighbors.
 # -----------------------------------------------------------------------------
 
 
@@ -838,7 +838,7 @@ def judge(model: Model, tol: float, scale: Array) -> tuple[Solution, float | Non
     Rows that are like no other (`TwinProblems.lost`) are answered, not proved.
     The error is the mean distance, in the outputs' unit, between an answer through
     landmarks and the minimum of the loss of all rows that lies nearest down from it;
-    zero for all rows, None for neighbours.
+    zero for all rows, None for neighbors.
     """
     began = time.perf_counter()
     count = min(JUDGED_INPUTS, len(model.rows))

@@ -33,7 +33,7 @@ INSTEAD = "fit to fewer rows, use TwinGP with n_neighbors (local models)"
 
 @dataclass(frozen=True, eq=False)
 class RidgeSystem:
-    r"""Minimise :math:`\tfrac12 a'Sa - b'a` for every column b of B.
+    r"""Minimize :math:`\tfrac12 a'Sa - b'a` for every column b of B.
 
     The weighted GPR's dual coefficients. S is at least the ridge times I, so that for
     any a, whoever found it, the excess is at most :math:`|b - Sa|^2 / (2\,ridge)`.
@@ -196,7 +196,7 @@ def gpr_answers(model: InputPart, X: Array) -> Array:
 
 
 # -----------------------------------------------------------------------------
-# Weighted nearest neighbours, the simplest baseline.
+# Weighted nearest neighbors, the simplest baseline.
 # -----------------------------------------------------------------------------
 
 
@@ -233,7 +233,7 @@ class WeightedKNN(StructuredRegressor):
     n_neighbors_ : float
         In use.
     solution_ : Solution
-        Of kind "none": nothing is minimised.
+        Of kind "none": nothing is minimized.
 
     Examples
     --------
@@ -265,9 +265,9 @@ class WeightedKNN(StructuredRegressor):
     def predict(
         self, X: ArrayLike, return_uncertainty: bool = False
     ) -> Array | tuple[Array, Array]:
-        """Return the outputs at rows, and on request how far their neighbours spread.
+        """Return the outputs at rows, and on request how far their neighbors spread.
 
-        The root of the neighbours' mean squared distance from the answer, by the same
+        The root of the neighbors' mean squared distance from the answer, by the same
         weights.
         """
         model = self._live()
@@ -298,7 +298,7 @@ class WeightedKNN(StructuredRegressor):
 
 
 def _shares(model: Neighbors, X: Array) -> tuple[Array, Array, Array]:
-    """Return the neighbours' shares of the answer, the answer, and their outputs."""
+    """Return the neighbors' shares of the answer, the answer, and their outputs."""
     near, weight = model.of(X)
     away = model.rows.X[near]
     away -= X[:, None, :]

@@ -152,7 +152,7 @@ def divergences(model: Model, X: Array, Y: Array) -> Array:
     """Return the divergence, in nats, over training rows and test row, exactly.
 
     By the chain rule it is that of the training rows plus the answer's gap. Through
-    landmarks or neighbours the factors of all rows, or of each row's neighbours, are
+    landmarks or neighbors the factors of all rows, or of each row's neighbors, are
     made for it.
     """
     if isinstance(model, LocalModel):
@@ -303,7 +303,7 @@ class _Direct:
 class DirectTwinGP(StructuredRegressor):
     r"""Mean of the rows whose similarities a twin Gaussian process would ask for.
 
-    Minimising KL over the vector of output similarities instead of over y has a closed
+    Minimizing KL over the vector of output similarities instead of over y has a closed
     form,
 
     .. math:: k = m\, S_y u, \quad u = S_x^{-1} s_x, \quad
@@ -493,7 +493,7 @@ class TwinGP(StructuredRegressor):
         D = \mathrm{diag}(\sqrt{w_i})
 
     bordered by :math:`s_x = D k_x(X, x)`, :math:`s_y(y) = D k_y(Y, y)` and the corners
-    :math:`1 + l`. The answer minimises the divergence between them over y. Where
+    :math:`1 + l`. The answer minimizes the divergence between them over y. Where
     several outputs fit one input "sharma-mittal" takes one of them; regression gives
     their mean, which may be no output at all, and "kl" hardly leaves it.
 
@@ -539,10 +539,10 @@ class TwinGP(StructuredRegressor):
         largest residual.
     landmark_error_ : float or None
         Mean distance of these answers from the minima of the loss of all rows that lie
-        nearest down from them; None for neighbours.
+        nearest down from them; None for neighbors.
     holdout_score_, gpr_holdout_score_ : float
         Mean held-out distance of the best candidate, and of the best GPR; of
-        standardised outputs where `standardize_y`. Candidates are solved roughly
+        standardized outputs where `standardize_y`. Candidates are solved roughly
         (landmarks, twenty steps).
     cv_results_ : dict of arrays
         Of all candidates.

@@ -222,7 +222,7 @@ class Factor:
 
     @classmethod
     def of(cls, S: Array, often: bool = False) -> "Factor":
-        """Factorise a symmetric matrix, whose memory is used: n^3 / 3 flops.
+        """Factor a symmetric matrix, whose memory is used: n^3 / 3 flops.
 
         A small one that is needed `often` is inverted.
         """
@@ -306,7 +306,7 @@ class Settings:
 
     @property
     def loss(self) -> Loss:
-        """The function of y to minimise."""
+        """The function of y to minimize."""
         return loss_of(self.divergence, self.theta, self.ridge_y)
 
     @property
@@ -436,7 +436,7 @@ def width_rule(A: Array, weight: Array) -> float:
 
 
 # -----------------------------------------------------------------------------
-# The problems of many test rows: what to minimise over y, and what is proved.
+# The problems of many test rows: what to minimize over y, and what is proved.
 # -----------------------------------------------------------------------------
 
 
@@ -720,7 +720,7 @@ class InputPart:
 
     @classmethod
     def of(cls, rows: TwinRows, settings: Settings, S: Array) -> "InputPart":
-        """Factorise S_x, whose memory is used."""
+        """Factor S_x, whose memory is used."""
         factor = Factor.of(S)
         right = rows.root[:, None] * (rows.Y - rows.mean)
         return cls(rows, settings, factor, factor.solve(right.T).T)

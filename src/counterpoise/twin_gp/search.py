@@ -20,7 +20,7 @@ SPLIT_KINDS = ("holdout", "kfold", "groups")
 SEARCH_FOLDS = 5
 # One part in so many is held out.
 HOLDOUT = 4
-# Candidates whose neighbours are tried after the first round.
+# Candidates whose neighbors are tried after the first round.
 FOLLOWED = 3
 # A best value at the end of its axis matters if the next one inside is so much worse.
 FLAT_AXIS = 0.005
@@ -49,7 +49,7 @@ class SearchOutcome:
         Parameters whose best value is the last that was offered, and clearly better
         than the one before.
     exhausted : bool
-        Whether the budget ended the search before its best point's neighbours were
+        Whether the budget ended the search before its best point's neighbors were
         all tried.
     """
 
@@ -117,7 +117,7 @@ def search(
     """Return the best of a third of a grid and of what lies around its best points.
 
     The first round takes every third point of the grid of first values, so that each
-    value of each parameter meets every value of any other; then the neighbours of the
+    value of each parameter meets every value of any other; then the neighbors of the
     best three, on all axes, until none is better or the budget is used up. Grids of no
     more than 30 points are tried whole.
 

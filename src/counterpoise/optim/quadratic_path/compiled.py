@@ -213,7 +213,7 @@ NO_RATE = 1e-13
 def _slacks(work: Workspace, db: float, least: float, left: float) -> float:
     """Slack and closing rate of every bound; the least (slack + tol) / rate.
 
-    Without a branch and by reciprocals, so that it is vectorised and no infinity
+    Without a branch and by reciprocals, so that it is vectorized and no infinity
     arises.
     """
     state, row = work.state, work.variables.row

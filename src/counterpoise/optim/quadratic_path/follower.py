@@ -61,9 +61,9 @@ class WorkSpentError(PathError):
 
 
 class Follower:
-    """The solution of a quadratic programme, moved exactly from data to data.
+    """The solution of a quadratic program, moved exactly from data to data.
 
-    Minimise a'Qa/2 - p'a over lower <= a <= upper and s'a = d, Q_ij = s_i s_j
+    Minimize a'Qa/2 - p'a over lower <= a <= upper and s'a = d, Q_ij = s_i s_j
     K[k_i, k_j]. `BoxQuadratic` is the same problem and proves its solutions.
 
     Parameters
@@ -713,7 +713,7 @@ def carried_over(
     return out
 
 
-def centre_bias(follower: Follower) -> None:
+def center_bias(follower: Follower) -> None:
     """Put the bias in the middle of its interval, where no variable is free.
 
     Any bias of the interval is optimal; the middle is what LIBSVM reports. An interval

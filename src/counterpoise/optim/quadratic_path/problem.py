@@ -18,7 +18,7 @@ from counterpoise.optim.quadratic_path.compiled import StoredRows
 
 @dataclass(frozen=True, eq=False)
 class BoxQuadratic:
-    r"""Minimise :math:`a'Qa/2 - p'a` over :math:`l \le a \le u`, :math:`s'a = d`.
+    r"""Minimize :math:`a'Qa/2 - p'a` over :math:`l \le a \le u`, :math:`s'a = d`.
 
     :math:`Q_{ij} = s_i s_j K_{k_i k_j}` with signs :math:`s_i = \pm 1`; several
     variables may share a row k of K. With :math:`f = K\beta + b`,
