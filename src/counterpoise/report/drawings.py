@@ -83,10 +83,6 @@ def _picture(
     return svg(lambda ax: draw(ax, section), name, **size)
 
 
-def _rows_height(n_rows: int) -> float:
-    return 1.1 + 0.24 * max(n_rows, 4)
-
-
 # -----------------------------------------------------------------------------
 # The shift.
 # -----------------------------------------------------------------------------
@@ -318,7 +314,7 @@ def balance_drawing(record: Record) -> Drawing | None:
         (Name(one["name"]), figures(one["before"]), figures(one["after"]))
         for one in listed
     ]
-    height = _rows_height(min(BALANCE_DRAWN, len(listed)))
+    height = 1.1 + 0.24 * max(min(BALANCE_DRAWN, len(listed)), 4)
     return Drawing(
         "balance",
         "Do weighted training rows look like the new data?",
@@ -795,7 +791,11 @@ def slices_drawing(record: Record) -> Drawing | None:
             part_cell(part, one["kind"]),
             share(part["share"]),
             count(part["effective_rows"]),
-            *_slice_estimate(part),
+            *(
+                ("too few rows", None, None)
+                if part.get("estimate") is None
+                else (four_figures(part["estimate"][key]) for key in _INTERVAL)
+            ),
         )
         for one in listed
         for part in one["parts"]
@@ -821,13 +821,6 @@ def slices_drawing(record: Record) -> Drawing | None:
             "this part. Intervals hold one by one: of many some miss.",
         ),
     )
-
-
-def _slice_estimate(part: Section) -> tuple[Cell, ...]:
-    one = part.get("estimate")
-    if one is None:
-        return "too few rows", None, None
-    return tuple(four_figures(one[key]) for key in _INTERVAL)
 
 
 def _slices_caption(record: Record, metric: str) -> Sentence:
