@@ -6,39 +6,35 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from counterpoise.figures.canvas import SMALL_WIDTH, short_names, svg
-from counterpoise.figures.methods import draw_curve, loss_name
-from counterpoise.figures.performance import (
+from counterpoise.figures.draw import (
+    BALANCE_DRAWN,
     ESTIMATE_NAMES,
     chunk_rows,
     draw_adapted,
+    draw_balance,
     draw_calibration,
+    draw_candidates,
+    draw_class_shares,
+    draw_clipping,
+    draw_column,
     draw_coverage,
     draw_drift,
     draw_estimates,
-    draw_metric,
-    draw_slices,
-    known_estimates,
-)
-from counterpoise.figures.shift import (
-    BALANCE_DRAWN,
-    draw_balance,
-    draw_class_shares,
-    draw_column,
-    draw_overlap,
-    draw_roc,
-    draw_spectrum,
-    largest_classes,
-)
-from counterpoise.figures.weights import (
-    draw_candidates,
-    draw_clipping,
     draw_gap,
     draw_guard,
     draw_histogram,
     draw_lorenz,
+    draw_metric,
     draw_objective,
+    draw_overlap,
+    draw_roc,
+    draw_slices,
+    draw_spectrum,
     draw_widths,
+    known_estimates,
+    largest_classes,
 )
+from counterpoise.figures.methods import draw_curve, loss_name
 from counterpoise.messages import message
 from counterpoise.messages.numbers import metric_name
 from counterpoise.performance.result import leading_of
