@@ -184,8 +184,11 @@ allow_no_overlap=True goes on all the same.
         self.columns = columns
 
     def __str__(self) -> str:
-        auc = self.auc
-        apart = "" if auc is None else f" (AUC of source against target {auc:.3f})"
+        apart = (
+            ""
+            if self.auc is None
+            else f" (AUC of source against target {self.auc:.3f})"
+        )
         return (
             f"{self.share:.1%} of the target rows {_FOUND[self.measure]}{apart}: no "
             f"weights make the source stand for them. {self.columns}"

@@ -8,25 +8,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.figures.canvas import MUTED, axes, set_labels
-from counterpoise.figures.methods import draw_curve, draw_segments, draw_trade_off
-from counterpoise.figures.performance import draw_estimates, draw_metric
-from counterpoise.figures.shift import (
+from counterpoise.figures.draw import (
     BALANCE_DRAWN,
     CLASSES_DRAWN,
     draw_balance,
     draw_class_shares,
     draw_class_training,
-    draw_overlap,
-    draw_spectrum,
-)
-from counterpoise.figures.weights import (
     draw_clipping,
+    draw_estimates,
     draw_histogram,
     draw_lorenz,
+    draw_metric,
+    draw_overlap,
     draw_sorted,
+    draw_spectrum,
     draw_widths,
     positive_gaps,
 )
+from counterpoise.figures.methods import draw_curve, draw_segments, draw_trade_off
 from counterpoise.networks.estimators import TradeOff
 from counterpoise.performance.result import Performance, leading_of
 from counterpoise.report.drawings import draw_choice, from_the_top

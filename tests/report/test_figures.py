@@ -10,9 +10,12 @@ from report.records_at_hand import complete, full
 from counterpoise import KLIEP, ConvexNetworkClassifier, DiscrepancyWeights, diagnose
 from counterpoise.datasets import make_sinc_shift
 from counterpoise.figures.canvas import BLUE, ORANGE
-from counterpoise.figures.performance import draw_calibration, draw_slices
-from counterpoise.figures.shift import draw_column
-from counterpoise.figures.weights import draw_widths
+from counterpoise.figures.draw import (
+    draw_calibration,
+    draw_column,
+    draw_slices,
+    draw_widths,
+)
 from counterpoise.plot import (
     plot_balance,
     plot_convergence,

@@ -318,7 +318,10 @@ def show(blocks: Iterable[Block], stream: TextIO | None = None) -> None:
                 table.add_row(
                     *(Text(one_line(cell).replace("\u00a0", " ")) for cell in row)
                 )
-            console.print(table)
+            with console.capture() as capture:
+                console.print(table)
+            lines = [line.rstrip() for line in capture.get().splitlines()]
+            print("\n".join(lines), file=stream)
     stream.flush()
 
 

@@ -189,7 +189,11 @@ def asked_of(samples: SamplesAsRead, names: list[str]) -> Finding | None:
     for sample, rows in (("source", samples.source), ("target", samples.target)):
         r, column = alike_neighbors(rows[:ROWS_SEEN])
         if column >= 0:
-            values = {"sample": sample, "correlation": r, "column": names[column]}
+            values = {
+                "sample": Finding(f"{sample}_sample"),
+                "correlation": r,
+                "column": names[column],
+            }
             return Finding("dependent_neighbors", HINT, {**values, "say": say})
     if samples.tables is not None:
         for x, t in zip(*(table.columns for table in samples.tables), strict=True):

@@ -215,8 +215,10 @@ TEXTS: Mapping[str, str | Mapping[str, str]] = {
     "blocks of time: neighbours in time are held out together, and intervals and "
     "p-values are of these. The smallest p-value that so many can reach is "
     "{smallest_p:.2g}.",
-    "dependent_neighbors": "Rows look dependent: neighbours in the {sample} are alike "
+    "dependent_neighbors": "Rows look dependent: neighbours in {sample} are alike "
     "(rank correlation {correlation:.2f} of successive values of '{column}'). {say}",
+    "source_sample": "{the_source}",
+    "target_sample": "{the_target}",
     "dependent_groups": "Rows look dependent: values of '{column}' come several times "
     "in one sample and hardly in both, as names of groups do. {say}",
     "say_dependence": "If rows belong to groups or follow each other in time, say so "

@@ -6,39 +6,35 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from counterpoise.figures.canvas import SMALL_WIDTH, short_names, svg
-from counterpoise.figures.methods import draw_curve, loss_name
-from counterpoise.figures.performance import (
+from counterpoise.figures.draw import (
+    BALANCE_DRAWN,
     ESTIMATE_NAMES,
     chunk_rows,
     draw_adapted,
+    draw_balance,
     draw_calibration,
+    draw_candidates,
+    draw_class_shares,
+    draw_clipping,
+    draw_column,
     draw_coverage,
     draw_drift,
     draw_estimates,
-    draw_metric,
-    draw_slices,
-    known_estimates,
-)
-from counterpoise.figures.shift import (
-    BALANCE_DRAWN,
-    draw_balance,
-    draw_class_shares,
-    draw_column,
-    draw_overlap,
-    draw_roc,
-    draw_spectrum,
-    largest_classes,
-)
-from counterpoise.figures.weights import (
-    draw_candidates,
-    draw_clipping,
     draw_gap,
     draw_guard,
     draw_histogram,
     draw_lorenz,
+    draw_metric,
     draw_objective,
+    draw_overlap,
+    draw_roc,
+    draw_slices,
+    draw_spectrum,
     draw_widths,
+    known_estimates,
+    largest_classes,
 )
+from counterpoise.figures.methods import draw_curve, loss_name
 from counterpoise.messages import message
 from counterpoise.messages.numbers import metric_name
 from counterpoise.performance.result import leading_of
@@ -81,10 +77,6 @@ def _picture(
 ) -> str:
     """Return the drawing of a section as SVG."""
     return svg(lambda ax: draw(ax, section), name, **size)
-
-
-def _rows_height(n_rows: int) -> float:
-    return 1.1 + 0.24 * max(n_rows, 4)
 
 
 # -----------------------------------------------------------------------------
@@ -318,7 +310,7 @@ def balance_drawing(record: Record) -> Drawing | None:
         (Name(one["name"]), figures(one["before"]), figures(one["after"]))
         for one in listed
     ]
-    height = _rows_height(min(BALANCE_DRAWN, len(listed)))
+    height = 1.1 + 0.24 * max(min(BALANCE_DRAWN, len(listed)), 4)
     return Drawing(
         "balance",
         "Do weighted training rows look like the new data?",
@@ -795,7 +787,11 @@ def slices_drawing(record: Record) -> Drawing | None:
             part_cell(part, one["kind"]),
             share(part["share"]),
             count(part["effective_rows"]),
-            *_slice_estimate(part),
+            *(
+                ("too few rows", None, None)
+                if part.get("estimate") is None
+                else (four_figures(part["estimate"][key]) for key in _INTERVAL)
+            ),
         )
         for one in listed
         for part in one["parts"]
@@ -821,13 +817,6 @@ def slices_drawing(record: Record) -> Drawing | None:
             "this part. Intervals hold one by one: of many some miss.",
         ),
     )
-
-
-def _slice_estimate(part: Section) -> tuple[Cell, ...]:
-    one = part.get("estimate")
-    if one is None:
-        return "too few rows", None, None
-    return tuple(four_figures(one[key]) for key in _INTERVAL)
 
 
 def _slices_caption(record: Record, metric: str) -> Sentence:

@@ -142,7 +142,9 @@ def reproduce_section(fitted: object) -> Section:
     if hasattr(fitted, "get_params"):
         # Others than plain values by their names: a repr may hold data, or an address.
         parameters = {
-            key: value if _is_plain(value) else _type_name(value)
+            key: value
+            if _is_plain(value)
+            else str(getattr(value, "__name__", type(value).__name__))
             for key, value in sorted(fitted.get_params(deep=False).items())
         }
         found["parameters"] = {"class": type(fitted).__name__, **parameters}
@@ -151,10 +153,6 @@ def reproduce_section(fitted: object) -> Section:
 
 def _is_plain(value: object) -> bool:
     return value is None or isinstance(value, bool | int | float | str)
-
-
-def _type_name(value: object) -> str:
-    return str(getattr(value, "__name__", type(value).__name__))
 
 
 # -----------------------------------------------------------------------------
@@ -648,7 +646,7 @@ class SeenRows:
             first, second = (self.encoder.column_of(label, rows) for rows in both)
         return first, second
 
-    def overlap(self, random_state: Any) -> Overlap:
+    def overlap(self, random_state: object) -> Overlap:
         """Return how the samples overlap, by scores of the rows."""
         seed = random_state if isinstance(random_state, int) else 0
         return overlap(
@@ -864,12 +862,19 @@ def sections_of(
         made = {**reproduce_section(fitted), **(reproduce or {})}
         return {"monitor": fitted.to_dict(), "reproduce": made, **(more or {})}
     if isinstance(fitted, Diagnosis):
-        found = _of_diagnosis(fitted)
+        found = {
+            "data": data_section(fitted),
+            "shift": _shift(fitted),
+            **_scores(fitted),
+        }
     elif isinstance(fitted, Adapted):
         check_is_fitted(fitted)
         found = _of_model(fitted)
     elif isinstance(fitted, SVMPath):
-        found = _path_sections(fitted)
+        found = {
+            "data": {"source": {"rows": len(fitted.estimator.X_fit_)}},
+            "path": path_section(fitted),
+        }
     elif hasattr(fitted, "predict_weights"):
         check_is_fitted(fitted, "weights_")
         found = _weight_estimator_sections(fitted, diagnosis)
@@ -879,7 +884,13 @@ def sections_of(
             f"a ModelMonitor, got {type(fitted).__name__}"
         )
     if performance is not None:
-        found["performance"] = performance.to_dict() | _of_both(found)
+        shift = found.get("shift") or {}
+        # What is known of the two tables already: one quantity, one number.
+        known = ("uncovered_fraction", "verdict")
+        found["performance"] = {
+            **performance.to_dict(),
+            **{key: shift[key] for key in known if key in shift},
+        }
         found["headline"] = headline_section(found["performance"])
     if data is not None:
         found["data"] = with_what_is_told(found.get("data", {}), data)
@@ -887,22 +898,6 @@ def sections_of(
     made_by = fitted.estimator if isinstance(fitted, SVMPath) else fitted
     found["reproduce"] = {**reproduce_section(made_by), **(reproduce or {})}
     return {**found, **(more or {})}
-
-
-def _of_both(found: Section) -> Section:
-    """Return what is known of the two tables already: one quantity, one number."""
-    shift = found.get("shift") or {}
-    return {
-        key: shift[key] for key in ("uncovered_fraction", "verdict") if key in shift
-    }
-
-
-def _of_diagnosis(diagnosis: Diagnosis) -> Section:
-    found: Section = {
-        "data": data_section(diagnosis),
-        "shift": _shift(diagnosis),
-    }
-    return found | _scores(diagnosis)
 
 
 def _scores(diagnosis: Diagnosis) -> Section:
@@ -929,16 +924,8 @@ def _weight_estimator_sections(
         found["shift"] = _shift(diagnosis)
     if spectrum is not None:
         found["shift"] = {**found.get("shift", {}), "spectrum": spectrum}
-    return _with_rows(
-        found, weight_estimator, rows, diagnosis, weight_estimator.random_state
-    )
-
-
-def _path_sections(path: SVMPath) -> Section:
-    return {
-        "data": {"source": {"rows": len(path.estimator.X_fit_)}},
-        "path": path_section(path),
-    }
+    random_state = weight_estimator.random_state
+    return found | _row_sections(weight_estimator, rows, diagnosis, random_state)
 
 
 def _of_model(model: Adapted) -> Section:
@@ -949,15 +936,13 @@ def _of_model(model: Adapted) -> Section:
         found["shift"] = _shift(diagnosis)
     else:
         found["data"] = {"source": {"rows": int(model.weights_.size)}}
-    ratio = (
-        np.ones(model.weights_.size)
-        if weight_estimator is None
-        else weight_estimator.weights_
-    )
+    ratio = np.ones(model.weights_.size)
+    if weight_estimator is not None:
+        ratio = weight_estimator.weights_
     found["weights"] = weights_section(weight_estimator, ratio)
     if weight_estimator is not None:
         rows = SeenRows.of(weight_estimator, model.encoder_)
-        found = _with_rows(found, weight_estimator, rows, diagnosis, _seed(model))
+        found |= _row_sections(weight_estimator, rows, diagnosis, model.random_state)
     elif diagnosis is not None:
         found |= _scores(diagnosis)
     found["guard"] = None if model.guard_ is None else model.guard_.to_dict()
@@ -967,8 +952,10 @@ def _of_model(model: Adapted) -> Section:
     explained = getattr(model, "label_shift_", None)
     if explained is not None:
         found["label_shift"] = explained.to_dict()
+    estimator = model.estimator_
+    estimator = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     found["model"] = {
-        "type": type(_last(model.estimator_)).__name__,
+        "type": type(estimator).__name__,
         "adapted": bool(model.adapted_),
         "exponent": float(model.exponent_),
         "mixing": float(model.mixing_),
@@ -978,40 +965,27 @@ def _of_model(model: Adapted) -> Section:
     return found
 
 
-def _with_rows(
-    found: Section,
+def _row_sections(
     weight_estimator: Any,
     rows: SeenRows | None,
     diagnosis: Diagnosis | None,
-    seed: Any,
+    random_state: object,
 ) -> Section:
+    """Return what is known from the rows of a fit, and the search for its weights."""
+    found: Section = {}
     if rows is not None:
         found["balance"] = balance_section(rows)
-        found["overlap"] = _overlap(weight_estimator, rows, diagnosis, seed)
-    found["solver"] = solver_section(weight_estimator)
-    return found
-
-
-def _overlap(
-    weight_estimator: Any, rows: SeenRows, diagnosis: Diagnosis | None, seed: Any
-) -> Section:
-    """Return the scores of the diagnosis, or those of the weight estimator's rows."""
-    seen = getattr(diagnosis, "overlap", None)
-    n = None if diagnosis is None else diagnosis.n_source
-    # The diagnosis leaves out rows of weight zero, and counts places without them.
-    if seen is not None and n == weight_estimator.weights_.size:
-        return overlap_section(seen, weight_estimator.weights_)
-    return overlap_section(rows.overlap(seed), rows.weights)
-
-
-def _seed(model: Adapted) -> int | None:
-    """Return what the diagnosis drew its folds by; None where nobody knows."""
-    return model.random_state if isinstance(model.random_state, int) else None
+        seen = None if diagnosis is None else diagnosis.overlap
+        n = None if diagnosis is None else diagnosis.n_source
+        weights = rows.weights
+        # The diagnosis leaves out rows of weight zero, and counts places without them.
+        if seen is not None and n == weight_estimator.weights_.size:
+            weights = weight_estimator.weights_
+        else:
+            seen = rows.overlap(random_state)
+        found["overlap"] = overlap_section(seen, weights)
+    return {**found, "solver": solver_section(weight_estimator)}
 
 
 def _shift(diagnosis: Diagnosis) -> Section:
     return {**diagnosis.to_dict(), "covered": 1.0 - float(diagnosis.uncovered_fraction)}
-
-
-def _last(estimator: Any) -> Any:
-    return estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from counterpoise.data.columns import FEWEST_ROWS_TOLD
-from counterpoise.figures.performance import ESTIMATE_NAMES, chunk_rows, known_estimates
+from counterpoise.figures.draw import ESTIMATE_NAMES, chunk_rows, known_estimates
 from counterpoise.messages.numbers import metric_name, percentage, points
 from counterpoise.performance.result import SURPRISING_P_VALUE
 from counterpoise.report.drawings import (

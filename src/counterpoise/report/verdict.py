@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from counterpoise.figures.performance import chunk_rows
+from counterpoise.figures.draw import chunk_rows
 from counterpoise.messages import message
 from counterpoise.messages.numbers import NARROW, metric_name
 from counterpoise.performance.advice import NOT_SHOWN_TO_BEAT, WORSE_THAN_GUESSING

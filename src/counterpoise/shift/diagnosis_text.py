@@ -88,7 +88,8 @@ def diagnosis_findings(found: "Diagnosis") -> tuple[Finding, ...]:
 
 def diagnosis_explanation(found: "Diagnosis") -> str:
     """Return the findings of a diagnosis in sentences."""
-    texts = [finding.text(_surface(found)) for finding in diagnosis_findings(found)]
+    surface = "monitor" if found.watched else "python"
+    texts = [finding.text(surface) for finding in diagnosis_findings(found)]
     return " ".join(filter(None, texts))
 
 
@@ -394,7 +395,3 @@ def _value(value: float, kind: str) -> str:
         return (epoch + datetime.timedelta(seconds=value)).date().isoformat()
     except OverflowError:
         return f"{value:.4g} s"
-
-
-def _surface(found: "Diagnosis") -> str:
-    return "monitor" if found.watched else "python"
