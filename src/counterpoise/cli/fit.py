@@ -589,7 +589,7 @@ def _fit_and_estimate(
     steps: Steps,
     weights: ArrayLike | None,
     estimates: bool,
-) -> tuple["Adapted | Diagnosis", Performance | None, dict[str, object]]:
+) -> tuple["Adapted | Diagnosis", Performance | None, dict[str, Any]]:
     """Return the fitted model, its performance on the target, and more sections.
 
     Where the source does not cover the target, the diagnosis stands for the model. More
@@ -624,7 +624,7 @@ def _fit_and_estimate(
         fit(own, name)
         return Candidate(name, own, performance_of(own))
 
-    sections: dict[str, object] = {}
+    sections: dict[str, Any] = {}
     try:
         if options.estimator == BY_ESTIMATE:
             best, sections["tried"] = best_of(candidate)

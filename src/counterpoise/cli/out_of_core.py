@@ -48,6 +48,7 @@ from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.shift.columns import column_sums
+from counterpoise.shift.diagnosis import Diagnosis
 from counterpoise.weights.base import lean
 
 if TYPE_CHECKING:
@@ -479,7 +480,7 @@ class EveryRow:
 
 
 def fit_every_row(
-    model: "Adapted",
+    model: "Adapted | Diagnosis",
     large: LargePair | None,
     pair: Pair,
     options: Namespace,
@@ -493,7 +494,7 @@ def fit_every_row(
         return EveryRow()
     for notice in large.told(pair):
         steps.notice(notice)
-    if not hasattr(model, "estimator_"):
+    if isinstance(model, Diagnosis):
         return EveryRow()
     source, target = large.blocks(pair, options)
     assert pair.y is not None

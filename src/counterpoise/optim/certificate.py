@@ -118,8 +118,8 @@ class Problem(Protocol):
         """Bound how far x is from optimal, whoever found it."""
         ...
 
-    def judge(self, x: Array, value: float, gradient: Array) -> Certificate:
-        """Say what a value and a gradient at x prove."""
+    def judge(self, x: Array, value: float, gradient: Any, /) -> Certificate:
+        """Return what a value and a gradient (or a dual point) at x prove."""
         ...
 
 

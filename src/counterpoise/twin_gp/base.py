@@ -4,7 +4,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Mapping
 from copy import copy
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from counterpoise.data.arrays import estimator_matrix
 from counterpoise.data.frames import is_missing
 from counterpoise.data.labels_and_weights import as_responses, as_weights
-from counterpoise.data.parameters import as_seed, check_choice, check_number
+from counterpoise.data.parameters import (
+    RandomState,
+    as_seed,
+    check_choice,
+    check_number,
+)
 from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.errors import InvalidInputError, InvalidTypeError, warn_user
 from counterpoise.linalg.arrays import Array, Indices, quantiles_below_infinity
@@ -43,7 +48,6 @@ AS_GOOD_AS_EQUAL = 0.999
 # Weights of a mean outside of this are hardly meant as numbers of rows.
 USUAL_MEANS = 0.1, 1e4
 
-RandomState: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 
 _log = logging.getLogger("counterpoise")
 

@@ -8,13 +8,13 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from counterpoise.data.arrays import estimator_matrix
-from counterpoise.data.parameters import check_integer
+from counterpoise.data.parameters import RandomState, check_integer
 from counterpoise.errors import warn_user
 from counterpoise.linalg.arrays import Array
 from counterpoise.optim.certificate import Certificate
 from counterpoise.optim.loop import Solution, attested, certified
 from counterpoise.twin_gp.approximations import Neighbors, check_factors_fit, in_blocks
-from counterpoise.twin_gp.base import RandomState, StructuredRegressor
+from counterpoise.twin_gp.base import StructuredRegressor
 from counterpoise.twin_gp.problem import (
     InputPart,
     Settings,

@@ -12,7 +12,12 @@ from sklearn.utils import Tags
 
 from counterpoise.data.arrays import estimator_matrix
 from counterpoise.data.labels_and_weights import as_responses
-from counterpoise.data.parameters import check_choice, check_integer, check_number
+from counterpoise.data.parameters import (
+    RandomState,
+    check_choice,
+    check_integer,
+    check_number,
+)
 from counterpoise.errors import InvalidInputError, InvalidTypeError, warn_user
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import Kernel, nearest_distance
@@ -32,7 +37,7 @@ from counterpoise.twin_gp.approximations import (
     lightest,
     too_light,
 )
-from counterpoise.twin_gp.base import RandomState, StructuredRegressor
+from counterpoise.twin_gp.base import StructuredRegressor
 from counterpoise.twin_gp.baselines import (
     INSTEAD,
     build_gpr,
