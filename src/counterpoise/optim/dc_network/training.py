@@ -329,11 +329,11 @@ class NetworkTraining:
     >>> from counterpoise.optim import solve
     >>> from counterpoise.optim.dc_network.training import DirectRounds
     >>> from counterpoise.optim.dc_network.network import Network, Sigmoid
-    >>> X = np.linsmemory(-1.0, 1.0, 9)[:, None]
+    >>> X = np.linspace(-1.0, 1.0, 9)[:, None]
     >>> f = NetworkObjective(
     ...     Network((1, 2, 1), Sigmoid()), X, X**2, np.full(9, 1 / 9), 1e-2
     ... )
-    >>> training = NetworkTraining(f, np.linsmemory(-1.0, 1.0, 7))
+    >>> training = NetworkTraining(f, np.linspace(-1.0, 1.0, 7))
     >>> solve(training, DirectRounds(), tol=1e-6, max_iter=200).certificate.kind
     'global minimum of the proximal round'
     """
