@@ -22,8 +22,7 @@ from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.table import (
     Table,
     TableColumn,
-    array_columns,
-    read_columns,
+    read_table,
     two_tables,
 )
 from counterpoise.data.two_samples import (
@@ -597,9 +596,9 @@ def test_a_sample_of_one_row_has_no_unbiased_square():
 
 
 def test_strings_are_categories_even_where_they_look_like_numbers():
-    columns = read_columns([["1", True, 2], ["2", False, None]])
+    columns = read_table([["1", True, 2], ["2", False, None]]).columns
     assert [column.kind for column in columns] == ["categories", "numbers", "numbers"]
-    assert read_columns([[None], [None]])[0].kind == "no value at all"
+    assert read_table([[None], [None]]).columns[0].kind == "no value at all"
 
 
 def test_dates_with_and_without_a_zone_are_not_mixed():
@@ -607,9 +606,9 @@ def test_dates_with_and_without_a_zone_are_not_mixed():
 
     with_zone = datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)
     without = datetime.datetime(2024, 1, 1)
-    assert read_columns([[with_zone]])[0].kind == "dates with a time zone"
+    assert read_table([[with_zone]]).columns[0].kind == "dates with a time zone"
     with pytest.raises(TypeError, match="with and without a time zone"):
-        read_columns([[with_zone], [without]])
+        read_table([[with_zone], [without]])
 
 
 def test_a_column_must_hold_the_same_in_both_samples_or_nothing():
@@ -625,7 +624,7 @@ def test_a_table_is_plain_if_all_its_columns_are_finite_numbers():
 
 
 def test_array_columns_are_named_by_their_place():
-    assert [c.name for c in array_columns(np.zeros((2, 2)), "X")] == ["x0", "x1"]
+    assert [c.name for c in read_table(np.zeros((2, 2))).columns] == ["x0", "x1"]
 
 
 def encoder_of(source, target, **weights):

@@ -148,7 +148,9 @@ def kind_of(file: TableFile, name: str) -> str:
     column = file.columns[name]
     if column.null_count == len(column):
         return EMPTY
-    kind = kind_of_dtype(file.series(name).dtype)
+    # narwhals walks through nested types, however deep they are.
+    is_nested = column.type.num_fields > 0
+    kind = "" if is_nested else kind_of_dtype(file.series(name).dtype)
     if kind:
         return kind
     raise BadData(

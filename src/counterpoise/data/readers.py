@@ -344,6 +344,8 @@ def _kind(arrow_type: "pyarrow.DataType") -> str:
         arrow_type = arrow_type.value_type
     if pyarrow.types.is_null(arrow_type):
         return NUMBERS
+    if arrow_type.num_fields:
+        return ""
     if pyarrow.types.is_date64(arrow_type):
         arrow_type = pyarrow.timestamp("ms")
     empty = pyarrow.chunked_array([], arrow_type)

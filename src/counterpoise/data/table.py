@@ -183,7 +183,11 @@ def kind_of_dtype(dtype: DType) -> str:
 
 def series_column(series: nw.Series[Any], name: str) -> TableColumn:
     """Return a column of a frame with what it holds."""
-    label, dtype = series.name, series.dtype
+    label = series.name
+    if getattr(getattr(series.to_native(), "type", None), "num_fields", 0):
+        # narwhals walks through nested types of pyarrow, however deep they are.
+        raise _refused(label, name, f"has dtype {native_dtype(series)}")
+    dtype = series.dtype
     if series.null_count() == len(series):
         return column_of_numbers(label, np.full(len(series), np.nan))
     if kind_of_dtype(dtype) == CATEGORIES:
