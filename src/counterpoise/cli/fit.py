@@ -588,6 +588,7 @@ def _done(
     counts = read_own_weights(options.weights, pair.source, pair.rows, options.id)
     try:
         if options.estimator == BY_ESTIMATE:
+
             def fitted(name: str) -> Tried:
                 one = _fitted(clone(model), name, pair, options, counts)
                 return Tried(name, one, _estimated(one, pair, options, steps, counts))
