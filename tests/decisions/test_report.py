@@ -1,9 +1,6 @@
 """What the first screen says, at the numbers where it says something else."""
 
 import pytest
-from counterpoise.shift.detectability import Detectable
-from counterpoise.shift.permutation_tests import ShiftTest
-from counterpoise.shift.rounding_and_spelling import Spelling
 
 from counterpoise.cli.terminal import refusal as refusal_finding
 from counterpoise.errors import NoOverlapError
@@ -30,6 +27,8 @@ from counterpoise.shift.diagnosis_text import (
     rounding_finding,
     spelling_finding,
 )
+from counterpoise.shift.separation import Spelling
+from counterpoise.shift.verdict_tests import Detectable, ShiftTest
 
 NO_SHIFT, SMALL, COVERED = "no shift detected", "small shift", "shift, full overlap"
 THIN, NO_OVERLAP = "shift, partial overlap", "no overlap"
