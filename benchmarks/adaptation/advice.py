@@ -29,7 +29,7 @@ from counterpoise.performance.advice import (
     WORSE_THAN_GUESSING,
     Constant,
 )
-from counterpoise.performance.metrics import Answers, as_metric
+from counterpoise.performance.metrics import Predictions, as_metric
 
 ROWS, TARGET_ROWS, TEST_ROWS = 600, 1000, 4000
 PRECISION = 0.3
@@ -112,7 +112,7 @@ def one(shift: Shift, seed: int) -> dict[str, Any]:
 def _beside_guessing(shift: Shift, model: Any, got: Any, test: Any) -> dict[str, Any]:
     X, y = shift.X_target[test], shift.y_target[test]
     metric = as_metric(None, model, y)
-    answers = Answers.of(model, [X], shift.kind == "classification")
+    answers = Predictions.of(model, [X], shift.kind == "classification")
     constant = Constant.of(metric, answers, y, np.ones(len(y)))
     guessed = constant.answers(len(y))
     loss = metric.value(answers, answers.rows, y)

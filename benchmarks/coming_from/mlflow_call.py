@@ -16,13 +16,13 @@ mlflow.set_experiment("check")
 import mlflow
 from sklearn.linear_model import Ridge
 
-from counterpoise import Adapted, Record, log_to_mlflow
+from counterpoise import Adapted, Report, log_to_mlflow
 from counterpoise.datasets import load_diabetes_shift
 
 shift = load_diabetes_shift()
 model = Adapted(Ridge(), random_state=0)
 model.fit(shift.X, shift.y, X_target=shift.X_target)
-record = Record.from_estimator(model)
+record = Report.from_estimator(model)
 with mlflow.start_run() as run:
     log_to_mlflow(record, prefix="shift_check.")
 # the end

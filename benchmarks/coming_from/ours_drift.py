@@ -4,10 +4,10 @@
 def ours(X, X_target, folder):
     """Return the diagnosis and its page."""
     # the call
-    from counterpoise import Record, diagnose, render
+    from counterpoise import Report, diagnose, render
 
     diagnosis = diagnose(X, X_target, random_state=0)
-    page = render(Record.from_estimator(diagnosis))
+    page = render(Report.from_estimator(diagnosis))
     page.save(folder / "shift.html")
     # the end
     return diagnosis

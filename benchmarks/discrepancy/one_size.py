@@ -43,7 +43,7 @@ def gaussian(q, N, tol):
     import numpy as np
     from domains import artificial_domains
 
-    from counterpoise.linalg.kernels import Kernel, kept_matrix, median_distance
+    from counterpoise.linalg.kernels import Kernel, median_distance, store_kernel_matrix
     from counterpoise.optim import KernelDiscrepancy
 
     m, n = int(q) // 2, int(q) - int(q) // 2
@@ -52,7 +52,7 @@ def gaussian(q, N, tol):
     share = np.full(n, 1.0 / n)
     return _timed(
         lambda: KernelDiscrepancy(
-            kept_matrix(Kernel("rbf", gamma).entries(both)), share
+            store_kernel_matrix(Kernel("rbf", gamma).entries(both)), share
         ),
         tol,
     )

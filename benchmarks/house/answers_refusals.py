@@ -91,7 +91,7 @@ CALLS = {
     "mismatch": lambda: convex.solve(QUADRATIC, convex.Newton()),
     "start": lambda: convex.solve(QUADRATIC, x=np.ones(3)),
     "solver class": lambda: convex.solve(QUADRATIC, convex.FrankWolfe),
-    "newer record": lambda: cp.Record.from_dict({"version": 99}),
+    "newer record": lambda: cp.Report.from_dict({"version": 99}),
     "flatten": lambda: cp.flatten_weights([1.0, -1.0], 0.5),
     "data": lambda: cp.datasets.make_gaussian_shift(n=-1),
 }

@@ -7,7 +7,7 @@ from samples_at_hand import classes, mixed, numbers, of_mixed, row_weights
 from sklearn.linear_model import LogisticRegression, Ridge
 
 import counterpoise as cp
-from counterpoise import Record
+from counterpoise import Report
 
 
 @cache
@@ -19,25 +19,25 @@ def _adapted(kind):
     model = cp.Adapted(estimator, random_state=0)
     model.fit(pair.X, pair.y, X_target=pair.X_target)
     worth = cp.estimate_performance(model, *pair[:3], random_state=0)
-    return Record.from_estimator(model, worth)
+    return Report.from_estimator(model, worth)
 
 
 def _weighter(weight_estimator):
     pair = numbers()
-    return Record.from_estimator(weight_estimator.fit(pair.X, X_target=pair.X_target))
+    return Report.from_estimator(weight_estimator.fit(pair.X, X_target=pair.X_target))
 
 
 def _path():
     pair = classes(80, 40)
     model = cp.WeightedSVC().fit(pair.X, pair.y)
-    return Record.from_estimator(
+    return Report.from_estimator(
         model.path(row_weights(80), X_val=pair.X_target, y_val=pair.y_target)
     )
 
 
 def _diagnosis():
     pair = mixed()
-    return Record.from_estimator(cp.diagnose(pair.X, pair.X_target, random_state=0))
+    return Report.from_estimator(cp.diagnose(pair.X, pair.X_target, random_state=0))
 
 
 RECORDS = {
@@ -54,7 +54,7 @@ RECORDS = {
 
 def _still(record):
     """Return a record without what tells times."""
-    return Record.from_dict(without_times(record.to_dict()))
+    return Report.from_dict(without_times(record.to_dict()))
 
 
 @answers("record", RECORDS)

@@ -17,8 +17,8 @@ from reporting import bar, table
 from sizes import first_and_draws
 
 from counterpoise import diagnose
-from counterpoise.data.groups import asked_of
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.groups import dependence_question
+from counterpoise.data.samples import Samples
 
 SEED = 120_000
 NO_SHIFT = "no shift detected"
@@ -171,9 +171,9 @@ def _asked(first, draws):
 
 
 def _is_asked(X, T):
-    samples = SamplesAsRead.read(X, T).without_zeros()
+    samples = Samples.read(X, T).without_zeros()
     names = [str(j) for j in range(samples.source.shape[1])]
-    return asked_of(samples, names) is not None
+    return dependence_question(samples, names) is not None
 
 
 def _middle(found):

@@ -45,7 +45,7 @@ def run(quick: bool) -> dict:
     bars.append(bar("all squares: seen", all_seen, least=least))
     bars.append(bar("all squares: covered part", all_covers, least=least))
     told = table(
-        "Holes",
+        "CoverageGaps",
         "hole | verdict is not 'no shift detected' | thin / true share | rows of the "
         "hole "
         "in thin | interval holds the truth of the covered part",

@@ -20,7 +20,7 @@ from reporting import bar, table
 
 from counterpoise import estimate_performance
 from counterpoise.performance.metrics import as_metric
-from counterpoise.performance.result import Judge
+from counterpoise.performance.result import MetricEvaluator
 
 TRUTH_ROWS = 100_000
 BANDS = ((0.0, 0.1), (0.1, 0.25), (0.25, 0.5), (0.5, 1.01))
@@ -79,7 +79,7 @@ def one(seed: int) -> list[dict[str, Any]]:
     names = METRICS[world.kind]
     # The estimate by confidence takes half of the time and is not judged here.
     not_asked = mock.patch.object(
-        Judge, "_confidence", return_value=(None, "not asked")
+        MetricEvaluator, "_confidence", return_value=(None, "not asked")
     )
     with not_asked:
         got = estimate_performance(

@@ -31,8 +31,13 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from counterpoise import AutoWeights
 from counterpoise.adaptation.performance_estimation import cross_val_predictions
-from counterpoise.performance.metrics import Answers, as_metric
-from counterpoise.performance.result import Judge, Rows, label_changes, label_check
+from counterpoise.performance.metrics import Predictions, as_metric
+from counterpoise.performance.result import (
+    MetricEvaluator,
+    Rows,
+    label_changes,
+    label_check,
+)
 
 sys.path.append(str(Path(__file__).parents[1] / "adaptation"))
 from drawn_shifts import PROBLEMS
@@ -122,11 +127,11 @@ def _said(draw: Draw, seed: int) -> dict[str, list[tuple[float, float]]]:
         answers = cross_val_predictions(
             model, world.X, world.y, ones, 5, None, classifier=classes, seed=seed
         )
-        answers_target = Answers.of(model, [world.T], classes)
+        answers_target = Predictions.of(model, [world.T], classes)
         found[learner] = []
         for _ in range(LABELS_DRAWN):
             X_lab, y_lab = world.labels(rng)
-            labelled = Answers.of(model, [X_lab], classes), y_lab
+            labelled = Predictions.of(model, [X_lab], classes), y_lab
             rows = Rows(
                 answers,
                 world.y,
@@ -139,7 +144,7 @@ def _said(draw: Draw, seed: int) -> dict[str, list[tuple[float, float]]]:
             )
             every = np.arange(n)
             changes = label_changes(rows, ratio, every, seed)
-            judge = Judge(rows, metric, ratio, 0.95, seed, changes)
+            judge = MetricEvaluator(rows, metric, ratio, 0.95, seed, changes)
             evidence = judge.loss_model(every)
             check = label_check(
                 judge.evidence(evidence).take(every, np.arange(m)),

@@ -22,8 +22,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from counterpoise import Adapted
-from counterpoise.adaptation.label_shift import class_shares, recognised
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.adaptation.label_shift import class_shares, recognize_label_shift
+from counterpoise.data.samples import Samples
 from counterpoise.performance.metrics import as_metric
 
 sys.path.append(str(Path(__file__).parents[1] / "adaptation"))
@@ -88,9 +88,9 @@ def _losses(draw, before, after, learner, seed):
 def _called(draw, seed) -> float:
     rng = np.random.default_rng(95_000 + seed)
     (X, y), (T, _) = draw(rng, False), draw(rng, True)
-    samples = SamplesAsRead.of_matrices(X, T)
+    samples = Samples.of_matrices(X, T)
     found = class_shares(samples, y, np.ones(len(y)), seed)
-    return float(recognised(found, samples, y, seed).is_label_shift)
+    return float(recognize_label_shift(found, samples, y, seed).is_label_shift)
 
 
 def _two(rng, n, shares):

@@ -11,7 +11,7 @@ from streams import Sign, question, rows
 from counterpoise.monitor.estimates import shares_of, spent
 from counterpoise.monitor.monitor import features_of, reference_state
 from counterpoise.monitor.results import SHARE_OF_ALARM
-from counterpoise.performance.metrics import Answers
+from counterpoise.performance.metrics import Predictions
 
 ALARM, CHUNKS, ROWS, REFERENCE, LABELLED = 0.05, 200, 200, 2_000, 20
 
@@ -25,7 +25,7 @@ def stream(seed: int) -> dict[str, bool]:
     X, y = rows(rng, CHUNKS * ROWS)
     one = state.estimates[0]
     numbers = state.encoder.transform(X)
-    answers = Answers.of(model, [X], True)
+    answers = Predictions.of(model, [X], True)
     modelled = one.at(metric, features_of(numbers, answers), answers)
     scores = state.inputs.described(numbers)[:, : X.shape[1]]
     before = state.scores.astype(float)

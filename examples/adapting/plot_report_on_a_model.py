@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from counterpoise import Adapted, Record, plot_overlap, render
+from counterpoise import Adapted, Report, plot_overlap, render
 from counterpoise.datasets import load_breast_cancer_shift
 
 shift = load_breast_cancer_shift()
@@ -21,7 +21,7 @@ estimator = make_pipeline(StandardScaler(), LogisticRegression(C=0.01))
 model = Adapted(estimator, random_state=0)
 model.fit(shift.X, shift.y, X_target=(shift.X_target,))
 
-record = Record.from_estimator(model)
+record = Report.from_estimator(model)
 page = render(record)
 print(page.text().partition("Column by column")[0])
 

@@ -77,7 +77,7 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "render",
     ),
     "report.report": (
-        "Record",
+        "Report",
         "log_to_mlflow",
     ),
     "selection.classes": ("select_classes",),
@@ -105,7 +105,7 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "discrepancy_spectrum",
     ),
     "shift.domain_classifier": ("domain_auc",),
-    "shift.kernel_two_sample": ("mmd",),
+    "shift.two_sample_tests": ("mmd",),
     "shift.support": ("overlap",),
     "subspaces.clustering": ("OrthogonalGraphClustering",),
     "subspaces.discriminant": ("MaxMinDistanceAnalysis",),

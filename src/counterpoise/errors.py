@@ -74,7 +74,7 @@ def warn_user(message: str, category: type[Warning] = CounterpoiseWarning) -> No
 
 
 @contextmanager
-def held_back(*categories: type[Warning], message: str = "") -> Iterator[None]:
+def suppress_warnings(*categories: type[Warning], message: str = "") -> Iterator[None]:
     """Suppress warnings of the calls inside.
 
     Parameters
@@ -91,7 +91,7 @@ def held_back(*categories: type[Warning], message: str = "") -> Iterator[None]:
 
 
 @contextmanager
-def gathered() -> Iterator[list[tuple[str, type[Warning]]]]:
+def collect_warnings() -> Iterator[list[tuple[str, type[Warning]]]]:
     """Collect the warnings of the calls inside instead of emitting them."""
     collected: list[tuple[str, type[Warning]]] = []
     with warnings.catch_warnings(record=True) as caught:
@@ -116,7 +116,7 @@ _FOUND = {
 
 
 @contextmanager
-def refusals_of_estimators() -> Iterator[None]:
+def estimator_errors() -> Iterator[None]:
     """Raise the `ValueError` or `TypeError` of an estimator as `InvalidInputError`.
 
     For calls of a user's estimator, metric or splitter with the user's data: the
@@ -126,7 +126,7 @@ def refusals_of_estimators() -> Iterator[None]:
     --------
     >>> from sklearn.linear_model import LinearRegression
     >>> try:
-    ...     with refusals_of_estimators():
+    ...     with estimator_errors():
     ...         LinearRegression().fit([[float("nan")]], [1.0])
     ... except InvalidInputError as error:
     ...     print(str(error).splitlines()[0])

@@ -29,7 +29,7 @@ from counterpoise.figures.methods import draw_curve, draw_segments, draw_trade_o
 from counterpoise.networks.estimators import TradeOff
 from counterpoise.performance.result import Performance, leading_of
 from counterpoise.report.drawings import draw_choice, from_the_top
-from counterpoise.report.report import Record
+from counterpoise.report.report import Report
 from counterpoise.report.sections import classes_section, curve_section
 from counterpoise.selection.segmentation import Segmentation
 from counterpoise.svm.path import ValidationCurve
@@ -41,8 +41,8 @@ WEIGHT_PLOTS = ("sorted", "histogram", "lorenz", "clipping")
 CLASS_PLOTS = ("shares", "training")
 
 
-def _report(fitted: object) -> Record:
-    return fitted if isinstance(fitted, Record) else Record.from_estimator(fitted)
+def _report(fitted: object) -> Report:
+    return fitted if isinstance(fitted, Report) else Report.from_estimator(fitted)
 
 
 def _section(fitted: object, name: str) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def plot_weights(
     'weight'
     """
     _one_of("kind", kind, WEIGHT_PLOTS)
-    if not isinstance(fitted, Record):
+    if not isinstance(fitted, Report):
         check_is_fitted(fitted, "weights_")
     section = _section(fitted, "weights")
     ax = axes(ax)
@@ -184,7 +184,7 @@ def plot_selection(fitted: object, *, ax: "Axes | None" = None) -> "Axes":
     'width of the kernel'
     """
     nothing = InvalidInputError(f"{type(fitted).__name__} has selected nothing")
-    if not isinstance(fitted, Record):
+    if not isinstance(fitted, Report):
         check_is_fitted(fitted)
         results = getattr(fitted, "cv_results_", None)
         if results is None and not hasattr(fitted, "weight_estimator_"):
@@ -228,7 +228,7 @@ def plot_convergence(
     """
     if by not in ("seconds", "steps"):
         raise InvalidInputError(f"by must be 'seconds' or 'steps', got {by!r}")
-    if any(isinstance(one, Record) for one in fitted):
+    if any(isinstance(one, Report) for one in fitted):
         by = "steps"
     ax = axes(ax)
     for one in fitted:
@@ -247,7 +247,7 @@ def _gap_line(
     one: object, by: str
 ) -> tuple[list[float], list[float | None], float, str]:
     """Return the certified gaps of a search, its goal and its name."""
-    if isinstance(one, Record):
+    if isinstance(one, Report):
         section = _section(one, "solver")
         history = section.get("history")
         if not history:
@@ -324,7 +324,7 @@ def plot_classes(
     'estimated share of the new data (x: judged absent)'
     """
     _one_of("kind", kind, CLASS_PLOTS)
-    if isinstance(fitted, Record):
+    if isinstance(fitted, Report):
         section = fitted.at("classes")
     else:
         section = classes_section(fitted)

@@ -46,7 +46,7 @@ from counterpoise import (
     target_scorer,
 )
 from counterpoise.adaptation.routing import check_none_missing
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.datasets import (
     load_breast_cancer_shift,
     make_gaussian_shift,
@@ -732,7 +732,7 @@ def test_a_list_of_texts_is_refused_with_what_to_do() -> None:
 
 def test_samples_that_were_read_from_other_rows_are_refused():
     X = np.random.default_rng(0).normal(size=(30, 2))
-    samples = SamplesAsRead.read(X[:20], X)
+    samples = Samples.read(X[:20], X)
     with pytest.raises(ValueError, match=r"30 rows, and the source .* has 20"):
         Adapted(Ridge()).fit(X, X[:, 0], X_target=samples)
 
@@ -760,7 +760,7 @@ def test_pandas_own_gap_in_labels_is_named_by_its_row():
 
 
 def test_a_model_is_adapted_where_its_weights_differ_from_ones() -> None:
-    from counterpoise.report import Record, render
+    from counterpoise.report import Report, render
 
     rng = np.random.default_rng(0)
     X, T = rng.standard_normal((200, 2)), rng.standard_normal((180, 2))
@@ -768,13 +768,13 @@ def test_a_model_is_adapted_where_its_weights_differ_from_ones() -> None:
     weighted = Adapted(Ridge(), KLIEP(gamma=0.5), guard=False, random_state=0)
     weighted.fit(X, y, X_target=T)
     assert weighted.adapted_
-    text = " ".join(render(Record.from_estimator(weighted)).text().split())
+    text = " ".join(render(Report.from_estimator(weighted)).text().split())
     assert "No shift detected, but the model was fitted with weights." in text
     assert "Use your model as it is" not in text
     equal = Adapted(Ridge(), UniformWeights(), guard=False, random_state=0)
     equal.fit(X, y, X_target=T + 0.7)
     np.testing.assert_allclose(equal.weights_, 1.0)
     assert not equal.adapted_
-    text = " ".join(render(Record.from_estimator(equal)).text().split())
+    text = " ".join(render(Report.from_estimator(equal)).text().split())
     assert "dapted model" not in text
     assert "All training rows count alike in its fit." in text

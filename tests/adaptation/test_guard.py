@@ -12,8 +12,8 @@ from counterpoise.adaptation.guard import (
     Guard,
     _fold_models,
     choose_exponent,
-    paired_error,
-    smallest_as_good,
+    paired_standard_error,
+    smallest_sufficient,
 )
 from counterpoise.adaptation.routing import fit_weighted
 from counterpoise.datasets import make_sinc_shift
@@ -288,12 +288,14 @@ def test_a_gain_that_is_clear_is_seldom_chance() -> None:
         means = losses @ shares
         best = int(np.argmin(means))
         errors = np.array(
-            [paired_error(d, shares, None) for d in losses - losses[best]]
+            [paired_standard_error(d, shares, None) for d in losses - losses[best]]
         )
-        chosen, _ = smallest_as_good(means, errors, best, 200.0, 1.0, tried, "exponent")
+        chosen, _ = smallest_sufficient(
+            means, errors, best, 200.0, 1.0, tried, "exponent"
+        )
         if chosen:
             used += 1
-            error = paired_error(losses[0] - losses[chosen], shares, None)
+            error = paired_standard_error(losses[0] - losses[chosen], shares, None)
             clear += sureness_of_gain(means[0] - means[chosen], error) == "clear"
     # One standard error is a rule for what to use; two are one for what to say.
     assert used > 0.1 * 400

@@ -12,11 +12,11 @@ from counterpoise.adaptation.label_shift import (
     ClassShareWeights,
     black_box,
     class_shares,
-    recognised,
+    recognize_label_shift,
 )
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.datasets import make_gaussian_shift
-from counterpoise.report import Record, render
+from counterpoise.report import Report, render
 
 
 def rows(rng, n, share):
@@ -40,9 +40,9 @@ def model(shift):
 
 
 def found_in(X, y, T, seed=0):
-    samples = SamplesAsRead.of_matrices(X, T)
+    samples = Samples.of_matrices(X, T)
     found = class_shares(samples, y, np.ones(len(y)), seed)
-    return found, recognised(found, samples, y, seed)
+    return found, recognize_label_shift(found, samples, y, seed)
 
 
 def test_shares_are_found_in_two_ways_and_nothing_is_left(shift):
@@ -113,7 +113,7 @@ def test_by_inputs_the_label_shift_is_told_and_offered(shift):
     model = Adapted(LogisticRegression(), random_state=0).fit(X, y, X_target=T)
     assert not isinstance(model.weight_estimator_, ClassShareWeights)
     assert 'weight_estimator="labels" makes up for that' in model.summary()
-    page = render(Record.from_estimator(model))
+    page = render(Report.from_estimator(model))
     assert "training classes in other shares" in page.text()
     assert 'Adapted(weight_estimator="labels")' in page.text()
 

@@ -26,7 +26,7 @@ from counterpoise import (
     estimate_performance,
     load_model,
 )
-from counterpoise.adaptation.out_of_core import rows_to_judge_by
+from counterpoise.adaptation.out_of_core import rows_drawn_for_evaluation
 from counterpoise.data import Blocks, distribute, memory_budget, sample
 from counterpoise.data.parameters import as_seed
 from counterpoise.errors import InvalidInputError
@@ -330,6 +330,6 @@ def test_rows_are_judged_by_the_draw_of_the_fit_whatever_the_seed():
     X, y, T = numbers()
     model = Adapted(Ridge(), LogLinearKLIEP(), guard=False)
     model.fit(in_blocks(X), y, X_target=in_blocks(T))
-    rows, _, _ = rows_to_judge_by(model, in_blocks(X), y, in_blocks(T), 0)
+    rows, _, _ = rows_drawn_for_evaluation(model, in_blocks(X), y, in_blocks(T), 0)
     ratio = model.predict_weights(rows)
     assert np.corrcoef(ratio, model.weights_)[0, 1] > 0.999

@@ -18,7 +18,7 @@ from sklearn.utils import check_array
 
 from counterpoise.adaptation.adapted import Adapted, TrainingRowsWarning, row_marks
 from counterpoise.adaptation.performance_estimation import estimate_performance
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.performance.estimators import Evidence
 from counterpoise.performance.result import ESTIMATES, label_check
 from counterpoise.weights.base import UniformWeights
@@ -500,7 +500,7 @@ def test_samples_as_read_give_what_their_rows_give_even_after_a_forced_fit(seed)
     X = rng.normal(size=(60, 2))
     far = rng.normal(3.2 + 0.05 * (seed % 8), 0.4, size=(30, 2))
     target = np.r_[rng.normal(size=(26, 2)), far]
-    samples = SamplesAsRead.read(X, (target,))
+    samples = Samples.read(X, (target,))
     model = Adapted(Ridge(), allow_no_overlap=True, guard=False, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

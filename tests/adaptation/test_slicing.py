@@ -17,7 +17,7 @@ from counterpoise.adaptation.performance_estimation import (
     moved_columns,
     target_sets,
 )
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.datasets import make_gaussian_shift
 
 
@@ -37,7 +37,7 @@ def table(n, mean, seed):
 
 def test_the_columns_that_moved_most_come_first_and_identifiers_never():
     X, target = table(400, 0.0, 0), table(300, 1.0, 1)
-    samples = SamplesAsRead.read(X, target)
+    samples = Samples.read(X, target)
     found = moved_columns(samples, np.ones(400), np.arange(400), np.arange(300))
     assert [one.name for one in found] == ["moved", "town", "still"]
     assert found[0].effect > found[1].effect > found[2].effect
@@ -57,7 +57,7 @@ def test_pieces_of_a_target_are_counted_one_after_another():
 def test_sparse_rows_are_not_sliced():
     X = sparse.csr_array(np.eye(20))
     rows = np.arange(20)
-    samples = SamplesAsRead.read(X, X)
+    samples = Samples.read(X, X)
     assert moved_columns(samples, np.ones(20), rows, rows) == []
 
 

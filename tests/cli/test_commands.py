@@ -13,7 +13,7 @@ from counterpoise import AutoWeights
 from counterpoise.cli.options import SHIFT_NUMBERS
 from counterpoise.cli.record import flat_numbers
 from counterpoise.data.encoder import as_numbers
-from counterpoise.report import Record
+from counterpoise.report import Report
 from counterpoise.shift.diagnosis import diagnose
 from counterpoise.weights.registry import WEIGHT_ESTIMATORS_BY_COMMAND
 
@@ -45,7 +45,7 @@ def test_diagnose_says_what_the_library_says(run, tables):
     assert record["shift"]["auc"] == pytest.approx(theirs.auc)
     assert record["shift"]["verdict"] == theirs.verdict
     assert f"Verdict: {theirs.verdict}" in err
-    numbers = flat_numbers(Record.from_dict(record), SHIFT_NUMBERS)
+    numbers = flat_numbers(Report.from_dict(record), SHIFT_NUMBERS)
     assert None not in numbers.values()
     assert numbers["covered"] == pytest.approx(1 - theirs.uncovered_fraction)
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from counterpoise.cli.files import read_file
-from counterpoise.cli.terminal import BadData
+from counterpoise.cli.terminal import DataError
 
 
 def read(tmp_path, text, **more):
@@ -50,7 +50,7 @@ def test_a_column_that_is_wanted_as_text_stays_text(tmp_path):
 
 
 def test_thousands_or_decimals_is_refused_unless_another_cell_tells(tmp_path):
-    with pytest.raises(BadData, match=r"column 'a': '1,234' may be a decimal comma"):
+    with pytest.raises(DataError, match=r"column 'a': '1,234' may be a decimal comma"):
         read(tmp_path, "a;b\n1,234;1\n5,678;2\n")
     for other in ("0,125", "1,5", "12,3456"):
         table = read(tmp_path, f"a;b\n1,234;1\n{other};2\n")

@@ -9,7 +9,7 @@ import pytest
 from counterpoise.cli.files import read_file
 from counterpoise.cli.inputs import read_labels
 from counterpoise.cli.options import read_value
-from counterpoise.cli.terminal import BadData
+from counterpoise.cli.terminal import DataError
 
 NAMES = ["00000001", "1234567890123456789012345", "1e3"]
 
@@ -49,7 +49,7 @@ def test_classes_that_floats_would_merge_are_refused(tmp_path, beyond):
     cells = ["1.0", str(float(2)), f"{beyond}"] * 10
     (tmp_path / "t.csv").write_text("\n".join(["y", *cells]))
     table = read_file(tmp_path / "t.csv")
-    with pytest.raises(BadData, match=r"line 4, column 'y' .* --categorical y"):
+    with pytest.raises(DataError, match=r"line 4, column 'y' .* --categorical y"):
         read_labels(table, "y", "classification")
     texts = read_file(tmp_path / "t.csv", as_text=["y"])
     found = read_labels(texts, "y", "classification", ["y"])

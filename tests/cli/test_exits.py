@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from counterpoise.adaptation.routing import fit_weighted
 from counterpoise.cli import fit as job
 from counterpoise.cli.options import completed
-from counterpoise.cli.terminal import Stop, code_of
+from counterpoise.cli.terminal import CliError, code_of
 from counterpoise.data import BlockFailedError, ClusterUnavailableError
 from counterpoise.data.arrays import as_matrix
 from counterpoise.data.encoder import as_numbers
@@ -22,7 +22,7 @@ from counterpoise.data.parameters import check_choice
 from counterpoise.errors import (
     InvalidInputError,
     NoOverlapError,
-    refusals_of_estimators,
+    estimator_errors,
 )
 from counterpoise.linalg.arrays import finite_array
 from counterpoise.models.boosting import QuantileBins
@@ -34,7 +34,7 @@ def of_an_operation(*_, **__):
 
 
 def of_scikit_learn():
-    with refusals_of_estimators():
+    with estimator_errors():
         LinearRegression().fit([[np.nan]], [1.0])
 
 
@@ -106,7 +106,7 @@ def raised(error):
 
 @pytest.mark.parametrize(("code", "case"), CASES)
 def test_the_type_of_an_error_decides_the_code(code, case):
-    kinds = (Stop, OSError, ImportError, ValueError, TypeError, BlockFailedError)
+    kinds = (CliError, OSError, ImportError, ValueError, TypeError, BlockFailedError)
     with pytest.raises(kinds) as found:
         BY_CODE[code][case]()
     assert code_of(found.value) == code
@@ -122,7 +122,7 @@ def test_an_interruption_has_its_own_code():
 def test_scikit_learn_refuses_in_its_own_words(error, table):
     with pytest.raises(error) as wanted:
         check_array(table)
-    with pytest.raises(InvalidInputError) as found, refusals_of_estimators():
+    with pytest.raises(InvalidInputError) as found, estimator_errors():
         check_array(table)
     assert isinstance(found.value, error)
     assert str(found.value) == str(wanted.value)
@@ -137,7 +137,7 @@ def of_the_third_fold():
 
 
 def test_notes_of_a_refusal_are_kept():
-    with pytest.raises(InvalidInputError) as found, refusals_of_estimators():
+    with pytest.raises(InvalidInputError) as found, estimator_errors():
         of_the_third_fold()
     assert found.value.__notes__ == ["in the third fold"]
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoise.cli.options import Condition, holding, read_conditions
-from counterpoise.cli.terminal import WrongUse
+from counterpoise.cli.terminal import UsageError
 
 COMPARISONS = {
     "<": operator.lt,
@@ -45,12 +45,12 @@ def test_a_condition_holds_when_python_says_so(comparison, value, limit):
     ],
 )
 def test_anything_else_is_wrong_use(text):
-    with pytest.raises(WrongUse, match="a name, a comparison and a number"):
+    with pytest.raises(UsageError, match="a name, a comparison and a number"):
         read_conditions([text], ["ess"])
 
 
 def test_an_unknown_name_lists_those_that_are_known():
-    with pytest.raises(WrongUse, match="no 'size'; it knows auc, ess"):
+    with pytest.raises(UsageError, match="no 'size'; it knows auc, ess"):
         read_conditions(["size<1"], ["ess", "auc"])
 
 

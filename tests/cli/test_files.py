@@ -10,7 +10,7 @@ import pytest
 
 from counterpoise.cli.files import kind_of, read_file, typed
 from counterpoise.cli.inputs import table_of
-from counterpoise.cli.terminal import BadData
+from counterpoise.cli.terminal import DataError
 from counterpoise.data.table import frame_of
 
 
@@ -61,7 +61,7 @@ FAULTS = {
 def test_a_fault_is_bad_data_and_is_named(tmp_path, fault):
     content, message = FAULTS[fault]
     path = written(tmp_path, content)
-    with pytest.raises(BadData, match=message) as caught:
+    with pytest.raises(DataError, match=message) as caught:
         read_file(path)
     assert str(caught.value).startswith(str(path))
 
@@ -69,24 +69,24 @@ def test_a_fault_is_bad_data_and_is_named(tmp_path, fault):
 @pytest.mark.parametrize("column", ["b", "a"])
 def test_a_wrong_byte_is_found_in_columns_that_are_read_as_text_too(tmp_path, column):
     path = written(tmp_path, "a,b\n1,é\n".encode("latin-1"))
-    with pytest.raises(BadData, match="line 2, column 2"):
+    with pytest.raises(DataError, match="line 2, column 2"):
         read_file(path, as_text=[column])
 
 
 def test_a_wrong_byte_far_down_is_found(tmp_path):
     lines = b"a,b\n" + b"1,text\n" * 300_000 + "1,\xe9\n".encode("latin-1")
-    with pytest.raises(BadData, match="line 300002, column 2"):
+    with pytest.raises(DataError, match="line 300002, column 2"):
         read_file(written(tmp_path, lines))
 
 
 def test_a_missing_file_a_folder_and_a_false_parquet_are_named(tmp_path):
-    with pytest.raises(BadData, match=r"none.csv cannot be read: no such file"):
+    with pytest.raises(DataError, match=r"none.csv cannot be read: no such file"):
         read_file(tmp_path / "none.csv")
-    with pytest.raises(BadData, match="is a folder"):
+    with pytest.raises(DataError, match="is a folder"):
         read_file(tmp_path)
-    with pytest.raises(BadData, match="is no Parquet file"):
+    with pytest.raises(DataError, match="is no Parquet file"):
         read_file(written(tmp_path, "a\n1\n", "t.parquet"))
-    with pytest.raises(BadData, match="cannot be read as Parquet"):
+    with pytest.raises(DataError, match="cannot be read as Parquet"):
         read_file(written(tmp_path, b"PAR1nonsensePAR1", "u.parquet"))
 
 
@@ -188,11 +188,11 @@ def test_lists_and_bytes_are_refused_by_name(tmp_path):
     pq.write_table(pa.table({"a": [[1], [2]], "b": [b"x", b"y"]}), path)
     table = read_file(path)
     for name in ("a", "b"):
-        with pytest.raises(BadData, match=f"column '{name}' holds"):
+        with pytest.raises(DataError, match=f"column '{name}' holds"):
             kind_of(table, name)
 
 
 def test_an_infinite_number_is_named_by_its_line(tmp_path):
     table = read_file(written(tmp_path, 'a,b\n"x\ny",1\nx,inf\n'))
-    with pytest.raises(BadData, match="line 4, column 'b' is infinite"):
+    with pytest.raises(DataError, match="line 4, column 'b' is infinite"):
         typed(table, "b", "numbers")

@@ -10,11 +10,11 @@ from counterpoise import Adapted, AutoWeights, DiscriminatorWeights
 from counterpoise.cli.record import of_record
 from counterpoise.cli.terminal import Block, show
 from counterpoise.datasets import make_sinc_shift
-from counterpoise.report import Record
+from counterpoise.report import Report
 
 
 def chosen(fitted):
-    blocks = of_record(Record.from_estimator(fitted))
+    blocks = of_record(Report.from_estimator(fitted))
     return "\n".join(next(one for one in blocks if one.title == "Chosen").lines)
 
 
@@ -68,7 +68,7 @@ def test_small_chances_are_not_written_as_powers_of_ten():
         "target_missing": 0.0, "source_missing": 0.0, "new_share": 0.0,
         "adjusted_p_value": 1e-72,
     }  # fmt: skip
-    blocks = of_record(Record.from_dict({"shift": {"features": [feature]}}))
+    blocks = of_record(Report.from_dict({"shift": {"features": [feature]}}))
     (row,) = next(one for one in blocks if one.title.startswith("Moved")).rows
     assert row[-1].replace("\u00a0", " ") == "< 0.0001"
 

@@ -160,7 +160,7 @@ def test_other_models_are_fitted_to_rows_drawn(run, folders, tmp_path, monkeypat
 
 
 def test_decisions_rest_on_a_sample(run, folders, tmp_path, monkeypatch):
-    monkeypatch.setattr(large_pair, "ROWS_DECIDED_ON", 900)
+    monkeypatch.setattr(large_pair, "DECISION_SAMPLE_SIZE", 900)
     code, out, err = run(
         "diagnose", *asked(folders), "--drop", "bought,name", "--json", "-", "--quiet"
     )

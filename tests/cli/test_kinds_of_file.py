@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from counterpoise.cli.files import read_file
-from counterpoise.cli.terminal import BadData, WrongUse
+from counterpoise.cli.terminal import DataError, UsageError
 
 COLUMNS = {"a": [1.5, None, -2.0], "b": ["x", "y", None], "c": [1, 2, 3]}
 FRAME = pd.DataFrame(COLUMNS)
@@ -70,7 +70,7 @@ def test_the_standard_input_is_read_and_told_by_its_name(tmp_path, monkeypatch, 
 def test_a_fault_in_the_standard_input_is_told_by_its_name(monkeypatch):
     stdin = io.TextIOWrapper(io.BytesIO(b"a,b\n1\n"))
     monkeypatch.setattr(sys, "stdin", stdin)
-    with pytest.raises(BadData, match=r"^standard input, line 2: 1 columns"):
+    with pytest.raises(DataError, match=r"^standard input, line 2: 1 columns"):
         read_file("-")
 
 
@@ -111,14 +111,14 @@ def test_a_workbook_has_dates_flags_mixed_cells_and_more_sheets(tmp_path):
     ],
 )
 def test_a_sheet_that_is_no_table_is_refused(tmp_path, rows, message):
-    with pytest.raises(BadData, match=message):
+    with pytest.raises(DataError, match=message):
         read_file(write_workbook(tmp_path / "t.xlsx", [rows]))
 
 
 def test_a_workbook_without_its_package_names_the_extra(tmp_path, monkeypatch):
     path = written(tmp_path, "xlsx")
     monkeypatch.setitem(sys.modules, "python_calamine", None)
-    with pytest.raises(WrongUse, match=r"counterpoise\[excel\]"):
+    with pytest.raises(UsageError, match=r"counterpoise\[excel\]"):
         read_file(path)
 
 
@@ -152,7 +152,7 @@ def test_strings_that_are_no_text_are_refused_by_file_and_column(tmp_path):
     bad = pa.array([b"x", b"\xff"]).view(pa.string())
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": [1, 2], "b": bad}), path)
-    with pytest.raises(BadData, match=r"t\.parquet, column 'b' cannot be read"):
+    with pytest.raises(DataError, match=r"t\.parquet, column 'b' cannot be read"):
         read_file(path)
 
 
@@ -161,21 +161,21 @@ def test_a_time_zone_that_nobody_knows_is_refused_by_file_and_column(tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"when": moments}), path)
     with pytest.raises(
-        BadData, match=r"column 'when' has the time zone 'Middle/Earth'"
+        DataError, match=r"column 'when' has the time zone 'Middle/Earth'"
     ):
         read_file(path)
 
 
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(BadData, match="is a pipe or a device"):
+    with pytest.raises(DataError, match="is a pipe or a device"):
         read_file(tmp_path / "pipe")
-    with pytest.raises(BadData, match="is a pipe or a device"):
+    with pytest.raises(DataError, match="is a pipe or a device"):
         read_file("/dev/null")
 
 
 def test_a_path_with_a_zero_byte_is_no_path():
-    with pytest.raises(BadData, match="is no path"):
+    with pytest.raises(DataError, match="is no path"):
         read_file("a\0b.csv")
 
 
@@ -186,5 +186,5 @@ def test_a_packed_file_that_was_cut_is_refused(tmp_path, kept):
     packed = gzip.compress(text.encode())
     path = tmp_path / "t.csv.gz"
     path.write_bytes(packed[:kept])
-    with pytest.raises(BadData, match=r"cannot be (unpacked|read)"):
+    with pytest.raises(DataError, match=r"cannot be (unpacked|read)"):
         read_file(path)

@@ -8,7 +8,7 @@ from cli.mixed_tables import mixed_columns, write_csv
 from numpy.random import default_rng
 
 from counterpoise.cli.main import main
-from counterpoise.report import Record
+from counterpoise.report import Report
 from counterpoise.report.page import record_text
 
 
@@ -67,7 +67,7 @@ def test_every_share_that_is_said_of_coverage_is_the_record_s(folder):
     truth = record(folder, "diagnose")["shift"]
     said = {f"{100 * truth[key]:.1f}" for key in ("uncovered_fraction", "covered")}
     for name in ("run", "diagnose", "weights", "evaluate"):
-        text = record_text(Record.from_dict(record(folder, name)))
+        text = record_text(Report.from_dict(record(folder, name)))
         (line,) = re.findall(r"Are the new data covered\?.*?How sure", text, re.DOTALL)
         shares = re.findall(r"([\d.]+)\s%", line)
         assert {f"{float(one):.1f}" for one in shares} == said

@@ -4,7 +4,7 @@ import pytest
 
 from counterpoise.cli.main import _parser
 from counterpoise.cli.options import OPTIONS, read_config, read_value
-from counterpoise.cli.terminal import WrongUse
+from counterpoise.cli.terminal import UsageError
 
 
 def parsed(*arguments):
@@ -50,7 +50,7 @@ def test_a_file_that_is_wrong_is_wrong_use_and_named(tmp_path, text, message):
     file = tmp_path / "run.toml"
     file.write_text(text)
     kinds = {name: option.kind for name, option in OPTIONS.items()}
-    with pytest.raises(WrongUse, match=message) as caught:
+    with pytest.raises(UsageError, match=message) as caught:
         read_config(file, kinds)
     assert str(file) in str(caught.value)
 
@@ -74,7 +74,7 @@ def test_keys_may_be_written_with_underscores(tmp_path):
     ],
 )
 def test_a_value_that_makes_no_sense_is_wrong_use(name, value, message):
-    with pytest.raises(WrongUse, match=f"--{name} {message}"):
+    with pytest.raises(UsageError, match=f"--{name} {message}"):
         read_value(name, value)
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from counterpoise.cli.inputs import read_pair
-from counterpoise.cli.terminal import BadData
+from counterpoise.cli.terminal import DataError
 from counterpoise.data.table import NOTHING, Table
 
 
@@ -69,7 +69,7 @@ def test_labels_of_some_target_rows_are_used_when_asked_for(tables):
     live.assign(bought=np.where(labels == "", "", "maybe")).to_csv(
         tables[1], index=False
     )
-    with pytest.raises(BadData, match=r"line 5, column 'bought': .* no class maybe"):
+    with pytest.raises(DataError, match=r"line 5, column 'bought': .* no class maybe"):
         read(tables, target_labels=True)
 
 
@@ -195,7 +195,7 @@ def test_groups_are_names_of_rows_and_no_column(tables):
     assert any("its rows count one by one" in n.told for n in pair.notices)
     assert pair.samples.units.sizes == (30, 200)
     train.assign(site=["", *["a"] * 299]).to_csv(tables[0], index=False)
-    with pytest.raises(BadData, match=r"line 2: no 'site' \(--groups\)"):
+    with pytest.raises(DataError, match=r"line 2: no 'site' \(--groups\)"):
         read(tables, groups="site")
 
 

@@ -17,7 +17,7 @@ from counterpoise.cli.outputs import (
     write_file,
     write_folder,
 )
-from counterpoise.cli.terminal import WrongUse
+from counterpoise.cli.terminal import UsageError
 
 
 def writer(text):
@@ -62,27 +62,27 @@ def test_a_second_run_leaves_no_file_of_the_first_and_no_file_of_others_is_lost(
 
 def test_what_is_there_is_refused_without_force(tmp_path):
     (tmp_path / "a").write_text("old")
-    with pytest.raises(WrongUse, match="already has 'a': --overwrite overwrites"):
+    with pytest.raises(UsageError, match="already has 'a': --overwrite overwrites"):
         check_folder(tmp_path, ("a", "b"), overwrite=False)
     check_folder(tmp_path, ("a", "b"), overwrite=True)
     check_folder(tmp_path, ("b",), overwrite=False)
-    with pytest.raises(WrongUse, match="already there"):
+    with pytest.raises(UsageError, match="already there"):
         check_file(tmp_path / "a", overwrite=False)
     (tmp_path / "link").symlink_to(tmp_path / "nothing")
-    with pytest.raises(WrongUse, match="already there"):
+    with pytest.raises(UsageError, match="already there"):
         check_file(tmp_path / "link", overwrite=False)
-    with pytest.raises(WrongUse, match="is a file"):
+    with pytest.raises(UsageError, match="is a file"):
         check_folder(tmp_path / "a", ("b",), overwrite=True)
-    with pytest.raises(WrongUse, match="is a folder"):
+    with pytest.raises(UsageError, match="is a folder"):
         check_file(tmp_path, overwrite=True)
 
 
 def test_a_folder_where_a_file_goes_is_refused_before_and_after(tmp_path):
     (tmp_path / "b").mkdir()
     (tmp_path / "a").write_text("old")
-    with pytest.raises(WrongUse, match="has 'b': a folder, where a file goes"):
+    with pytest.raises(UsageError, match="has 'b': a folder, where a file goes"):
         check_folder(tmp_path, ("a", "b"), overwrite=True)
-    with pytest.raises(WrongUse, match="has 'b': a folder, where a file goes"):
+    with pytest.raises(UsageError, match="has 'b': a folder, where a file goes"):
         write_folder(tmp_path, {"a": writer("new"), "b": writer("new")}, overwrite=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
     assert (tmp_path / "a").read_text() == "old"
@@ -138,12 +138,12 @@ def test_a_file_made_meanwhile_is_not_overwritten_without_force(tmp_path):
         ({"b": writer("ours"), "a": made_by_another}, ()),
         ({"b": made_by_another}, ("a", "b")),
     ):
-        with pytest.raises(WrongUse, match="has 'a' now"):
+        with pytest.raises(UsageError, match="has 'a' now"):
             write_folder(out, files, stale, overwrite=False)
         found = {path.name: path.read_text() for path in out.iterdir()}
         assert found == {"a": "theirs"}
         (out / "a").unlink()
-    with pytest.raises(WrongUse, match="has 'a' now"):
+    with pytest.raises(UsageError, match="has 'a' now"):
         write_file(out / "a", made_by_another, overwrite=False)
     assert {p.name: p.read_text() for p in out.iterdir()} == {"a": "theirs"}
     write_file(out / "a", made_by_another, overwrite=True)

@@ -6,8 +6,8 @@ from sklearn.metrics import get_scorer_names
 
 from counterpoise.cli.fit import check_metric_of
 from counterpoise.cli.options import FIT_NUMBERS, SHIFT_NUMBERS
-from counterpoise.cli.terminal import WrongUse
-from counterpoise.report import Record
+from counterpoise.cli.terminal import UsageError
+from counterpoise.report import Report
 
 
 def pair_of(tables, label="bought"):
@@ -41,7 +41,7 @@ def test_every_scorer_of_a_prediction_is_known_by_its_kind():
     def taken(metric, task):
         try:
             check_metric_of(metric, task, "y")
-        except WrongUse:
+        except UsageError:
             return False
         return True
 
@@ -85,7 +85,7 @@ def test_help_lists_the_code_of_a_fault(run):
 @pytest.mark.parametrize("command", ["report", "compare"])
 def test_a_record_that_is_not_there_is_bad_data(run, tmp_path, command):
     good = tmp_path / "good.json"
-    Record.from_dict({"shift": {"auc": 0.5}}).save(good)
+    Report.from_dict({"shift": {"auc": 0.5}}).save(good)
     for path, told in (
         (tmp_path / "none.json", "cannot be read: no such file or directory"),
         (tmp_path, "is a folder, not a file"),

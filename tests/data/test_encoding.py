@@ -391,7 +391,7 @@ def test_an_encoder_survives_being_saved(encoder, tables):
 def test_output_columns_are_told_by_the_users_names_without_a_value():
     source = [[20.0, "red"], [30.0, "red"], [40.0, "blue"]]
     encoder = TableEncoder().fit(source, [[30.0, "green"], [None, "red"]])
-    assert encoder.told_names == (
+    assert encoder.display_names == (
         "'0'",
         "'0' (its missing values)",
         *["'1' (one of its categories)"] * 3,

@@ -3,13 +3,13 @@
 import logging
 from concurrent.futures import ThreadPoolExecutor
 
-from counterpoise.data.progress import announce, heard_by
+from counterpoise.data.progress import announce, listening_to_progress
 
 
 def test_the_innermost_listener_hears_and_the_outer_one_again_after_it():
     outer, inner = [], []
-    with heard_by(outer.append):
-        with heard_by(inner.append):
+    with listening_to_progress(outer.append):
+        with listening_to_progress(inner.append):
             announce("weighing")
         announce("fitting")
     assert (outer, inner) == (["fitting"], ["weighing"])
@@ -18,7 +18,7 @@ def test_the_innermost_listener_hears_and_the_outer_one_again_after_it():
 def test_a_step_is_logged_whether_heard_or_not(caplog):
     caplog.set_level(logging.INFO, "counterpoise")
     announce("weighing")
-    with heard_by(lambda step: None):
+    with listening_to_progress(lambda step: None):
         announce("fitting")
     assert caplog.messages == ["weighing", "fitting"]
 
@@ -30,6 +30,6 @@ def test_nothing_is_printed_without_a_listener(capsys):
 
 def test_a_listener_hears_its_own_thread_alone():
     heard = []
-    with heard_by(heard.append), ThreadPoolExecutor(1) as pool:
+    with listening_to_progress(heard.append), ThreadPoolExecutor(1) as pool:
         pool.submit(announce, "elsewhere").result()
     assert heard == []

@@ -7,11 +7,11 @@ from sklearn.linear_model import Ridge
 from counterpoise import Adapted
 from counterpoise.data.progress import (
     LONGEST_SILENCE,
-    Teller,
+    TextProgress,
     advance,
     announce,
-    heard_by,
-    never_silent,
+    heartbeat,
+    listening_to_progress,
     told,
 )
 from counterpoise.datasets import make_gaussian_shift
@@ -23,8 +23,8 @@ def test_the_longest_silence_is_below_five_seconds():
 
 def test_a_long_step_is_told_again_with_its_parts():
     said = []
-    teller = Teller(said.append, longest_silence=0.02)
-    with never_silent(teller):
+    teller = TextProgress(said.append, longest_silence=0.02)
+    with heartbeat(teller):
         teller.begin("weighing")
         teller.advance(3, 15)
         deadline = time.monotonic() + 10.0
@@ -36,7 +36,7 @@ def test_a_long_step_is_told_again_with_its_parts():
 
 def test_nothing_is_said_after_the_end():
     said = []
-    teller = Teller(said.append, longest_silence=0.0)
+    teller = TextProgress(said.append, longest_silence=0.0)
     teller.begin("weighing")
     teller.end()
     teller.wait()
@@ -45,7 +45,7 @@ def test_nothing_is_said_after_the_end():
 
 def test_a_short_step_is_told_once():
     said = []
-    teller = Teller(said.append)
+    teller = TextProgress(said.append)
     teller.begin("weighing")
     assert 0.0 < teller.wait() <= LONGEST_SILENCE
     assert said == ["weighing"]
@@ -53,7 +53,10 @@ def test_a_short_step_is_told_once():
 
 def test_who_listened_before_hears_it_too():
     outer, parts, inner = [], [], []
-    with heard_by(outer.append, lambda *k: parts.append(k)), told(0, _noted(inner)):
+    with (
+        listening_to_progress(outer.append, lambda *k: parts.append(k)),
+        told(0, _noted(inner)),
+    ):
         announce("weighing")
         advance(1, 2)
     assert (outer, parts) == (["weighing"], [(1, 2)])

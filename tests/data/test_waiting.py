@@ -10,7 +10,7 @@ from distributed import Client, LocalCluster
 from counterpoise import ULSIF
 from counterpoise.data import Blocks, ClusterUnavailableError, distribute, map_reduce
 from counterpoise.data.parallel import kept_passes
-from counterpoise.data.progress import heard_by
+from counterpoise.data.progress import listening_to_progress
 from counterpoise.errors import InvalidInputError
 
 X = np.random.default_rng(0).normal(size=(300, 2))
@@ -62,7 +62,7 @@ def test_it_is_said_within_seconds_that_there_is_no_worker(client):
 
     with (
         pytest.raises(HeardError, match="waiting for a Dask worker, 120 s at most"),
-        heard_by(hear),
+        listening_to_progress(hear),
         distribute(client),
     ):
         fitted()
@@ -108,7 +108,7 @@ def test_workers_that_come_within_the_limit_let_the_work_go_on(client):
         if "waiting for a Dask worker" in step:
             client.cluster.scale(1)
 
-    with heard_by(hear), distribute(client, wait=60.0):
+    with listening_to_progress(hear), distribute(client, wait=60.0):
         there = fitted().weights_
     assert there.tobytes() == alone.tobytes()
     told = [step for step in said if "Dask" in step]
@@ -134,7 +134,7 @@ def test_workers_that_leave_in_the_middle_are_waited_for(client):
             client.cluster.scale(1)
 
     blocks = blocks_of(rows=10)
-    with heard_by(hear), distribute(client, wait=60.0):
+    with listening_to_progress(hear), distribute(client, wait=60.0):
         found = map_reduce(blocks, sums, combine)
     np.testing.assert_array_equal(found, map_reduce(blocks, sums))
     assert left

@@ -32,8 +32,8 @@ from counterpoise.adaptation.guard import (
     choose_exponent,
     follows_path,
     mixed,
-    paired_error,
-    smallest_as_good,
+    paired_standard_error,
+    smallest_sufficient,
 )
 from counterpoise.adaptation.labeling import _greedy as greedy
 from counterpoise.adaptation.labeling import _unsure as unsure
@@ -56,7 +56,7 @@ from counterpoise.adaptation.routing import (
     weight_keyword,
 )
 from counterpoise.data import memory_budget
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.data.two_samples import flatten_weights
 from counterpoise.errors import PartialOverlapWarning
 from counterpoise.performance.metrics import as_metric
@@ -79,7 +79,7 @@ def warned(function, *given):
 
 def chosen(means, errors, effective=1000.0):
     means, errors = np.array(means), np.array(errors)
-    return smallest_as_good(
+    return smallest_sufficient(
         means, errors, int(np.argmin(means)), effective, 1.0, TRIED, "exponent"
     )
 
@@ -98,7 +98,7 @@ def test_the_smallest_exponent_within_one_standard_error_is_chosen():
 def test_no_weights_are_used_where_none_is_better():
     place, why = chosen([0.4, 0.5, 0.6, 0.7, 0.8], [0.0] * 5)
     assert (place, why.split(":")[0]) == (0, "no amount of weights is better than none")
-    place, why = smallest_as_good(
+    place, why = smallest_sufficient(
         np.array([1.0]), np.zeros(1), 0, 99.0, 1.0, (0.0,), "exponent"
     )
     assert (place, why.split(":")[0]) == (0, "all weights are equal")
@@ -213,9 +213,11 @@ def test_the_guard_estimates_gains_by_weighted_losses_of_held_out_rows(
 
 def test_the_error_of_a_share_of_the_weights_is_that_of_no_difference():
     d, shares = np.array([1.0, 2.0, 0.0, 0.0]), np.full(4, 0.25)
-    assert paired_error(d, shares, None, center=False) == pytest.approx(np.sqrt(5) / 4)
+    assert paired_standard_error(d, shares, None, center=False) == pytest.approx(
+        np.sqrt(5) / 4
+    )
     by = np.array([0, 0, 1, 1])
-    assert paired_error(d, shares, by, center=False) == pytest.approx(0.75)
+    assert paired_standard_error(d, shares, by, center=False) == pytest.approx(0.75)
 
 
 @pytest.mark.parametrize("size", [1.0, 1e9])
@@ -227,7 +229,9 @@ def test_a_gain_the_size_of_rounding_is_not_a_reason_for_weights(size):
         losses = size * np.tile([-3.0, 1.0], (2, 50))
         means = np.array([0.0, -gain * size * 2.0])
         errors = _errors_to(losses, 1, shares, None)
-        return smallest_as_good(means, errors, 1, 1e3, 1.0, (0.0, 1.0), "exponent")[0]
+        return smallest_sufficient(means, errors, 1, 1e3, 1.0, (0.0, 1.0), "exponent")[
+            0
+        ]
 
     assert choose(0.999e-12) == 0
     assert choose(1.001e-12) == 1
@@ -235,8 +239,10 @@ def test_a_gain_the_size_of_rounding_is_not_a_reason_for_weights(size):
 
 def test_rows_of_a_group_are_summed_before_they_are_squared():
     d, share = np.array([1.0, 1.0, -1.0, -1.0]), np.full(4, 0.25)
-    assert paired_error(d, share, None) == pytest.approx(0.5)
-    assert paired_error(d, share, np.array([0, 0, 1, 1])) == pytest.approx(np.sqrt(0.5))
+    assert paired_standard_error(d, share, None) == pytest.approx(0.5)
+    assert paired_standard_error(d, share, np.array([0, 0, 1, 1])) == pytest.approx(
+        np.sqrt(0.5)
+    )
 
 
 class Constant:
@@ -540,7 +546,7 @@ def test_the_target_is_sliced_by_the_three_columns_that_moved_most():
     X, T = rng.normal(size=(60, 5)), rng.normal(size=(60, 5))
     T += [0.0, 3.0, 1.0, 2.0, 0.1]
     rows = np.arange(60)
-    samples = SamplesAsRead.read(X, T)
+    samples = Samples.read(X, T)
     found = moved_columns(samples, np.ones(60), rows, rows)
     assert [one.name for one in found] == ["x1", "x3", "x2"]
     assert moved_columns(samples, np.zeros(60), rows, rows) == []

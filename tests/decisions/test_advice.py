@@ -10,8 +10,8 @@ from counterpoise import UniformWeights, estimate_performance
 from counterpoise.cli.fit import choice_among
 from counterpoise.performance.advice import (
     Baseline,
-    guessed_by_others,
-    labels_wanted,
+    cross_fitted_constants,
+    required_labels,
     skill_of,
     smallest,
     verdict_of,
@@ -20,12 +20,17 @@ from counterpoise.performance.advice import (
 from counterpoise.performance.estimators import Estimate
 from counterpoise.performance.intervals import student_quantile
 from counterpoise.performance.metrics import (
-    ClassifierAnswers,
-    RegressorAnswers,
+    ClassifierPredictions,
+    RegressorPredictions,
     as_metric,
 )
-from counterpoise.performance.result import Judge, MetricPerformance, Modelled, Rows
-from counterpoise.report import Record
+from counterpoise.performance.result import (
+    LossFit,
+    MetricEvaluator,
+    MetricPerformance,
+    Rows,
+)
+from counterpoise.report import Report
 from counterpoise.report.formatting import to_text
 from counterpoise.report.verdict import verdict_of as screen_of
 
@@ -81,14 +86,14 @@ def test_the_width_asked_for_is_a_share_of_the_score_itself():
 def with_errors(rng, n):
     """Return a judge of losses that a model of them knows nothing about."""
     losses = rng.gamma(2.0, size=n)
-    answers = RegressorAnswers({"predict": np.zeros(n)})
-    target = RegressorAnswers({"predict": np.zeros(500)})
+    answers = RegressorPredictions({"predict": np.zeros(n)})
+    target = RegressorPredictions({"predict": np.zeros(500)})
     X = np.zeros((n, 1))
     rows = Rows(answers, losses, np.ones(n), target, None, X, np.zeros((500, 1)), None)
     metric = as_metric("neg_mean_absolute_error", None, losses)
-    judge = Judge(rows, metric, np.ones(n), 0.95, 0)
+    judge = MetricEvaluator(rows, metric, np.ones(n), 0.95, 0)
     flat = np.full(n, losses.mean()), np.full(500, losses.mean())
-    return judge, Modelled(losses, *flat, None)
+    return judge, LossFit(losses, *flat, None)
 
 
 def test_the_advised_number_is_enough_in_four_draws_of_five():
@@ -96,7 +101,7 @@ def test_the_advised_number_is_enough_in_four_draws_of_five():
     judge, model = with_errors(rng, 2_000)
     mean = Estimate(2.0, 1.0, 3.0, "")
     found = MetricPerformance("m", False, mean, doubly_robust=mean)
-    advised = labels_wanted(judge, model, found, 0.4)
+    advised = required_labels(judge, model, found, 0.4)
     k = advised.n_labels
     widths = []
     for _ in range(400):
@@ -104,8 +109,8 @@ def test_the_advised_number_is_enough_in_four_draws_of_five():
         reach = student_quantile(k, 0.95) * drawn.std(ddof=1) / np.sqrt(k)
         widths.append(2 * reach / 2.0)
     assert 0.7 < np.mean(np.array(widths) <= 0.4) < 0.92
-    assert labels_wanted(judge, model, found, 1.0).n_labels == 0
-    assert labels_wanted(judge, model, found, 1.0 - HAIR).n_labels > 0
+    assert required_labels(judge, model, found, 1.0).n_labels == 0
+    assert required_labels(judge, model, found, 1.0 - HAIR).n_labels > 0
 
 
 def test_labels_are_advised_where_the_interval_is_wider_than_asked_for():
@@ -166,7 +171,7 @@ def screen(word, guessing, **more):
     model = {"adapted": False, "type": "Ridge", "exponent": 0.0}
     reproduce = {"command": "run", "options": {"estimator": "boosting"}}
     found = {"shift": shift, "headline": headline, "model": model}
-    return screen_of(Record.from_dict(found | {"reproduce": reproduce} | more))
+    return screen_of(Report.from_dict(found | {"reproduce": reproduce} | more))
 
 
 def test_a_model_that_does_not_beat_guessing_leads_the_screen():
@@ -235,8 +240,8 @@ def test_rows_are_guessed_by_the_rows_of_other_folds_and_groups():
     y = 2.0 ** np.repeat(np.arange(10), 3)
     groups = np.repeat(np.arange(10), 3)
     metric = as_metric("neg_mean_squared_error", None, None)
-    answers = RegressorAnswers({"predict": np.zeros(30)})
-    guessed = guessed_by_others(metric, answers, y, np.ones(30), groups, seed=0)
+    answers = RegressorPredictions({"predict": np.zeros(30)})
+    guessed = cross_fitted_constants(metric, answers, y, np.ones(30), groups, seed=0)
     means = guessed.predict(guessed.rows)
     # Two groups a fold, and the mean of the other eight.
     assert len(np.unique(means)) == 5
@@ -247,10 +252,10 @@ def test_rows_are_guessed_by_the_rows_of_other_folds_and_groups():
 
 
 def test_a_class_that_the_other_folds_lack_is_not_impossible():
-    answers = ClassifierAnswers({"predict": np.zeros(10)}, np.array(["a", "b"]))
+    answers = ClassifierPredictions({"predict": np.zeros(10)}, np.array(["a", "b"]))
     y = np.array(["a"] * 9 + ["b"])
     metric = as_metric("neg_log_loss", None, None)
-    guessed = guessed_by_others(metric, answers, y, np.ones(10), None, seed=0)
+    guessed = cross_fitted_constants(metric, answers, y, np.ones(10), None, seed=0)
     # Eight rows of "a" and none of "b", each half a row more.
     assert guessed.predict_proba([9])[0] == pytest.approx([8.5 / 9, 0.5 / 9])
 
@@ -266,7 +271,7 @@ def wanted_with(n_labeled):
     )
     metric = as_metric("roc_auc", None, None)
     judge = SimpleNamespace(rows=rows, metric=metric, ratio=np.ones(100))
-    return labels_wanted(judge, None, found, 0.2)
+    return required_labels(judge, None, found, 0.2)
 
 
 def test_more_labels_than_there_are_rows_are_said_to_be_so():
@@ -284,7 +289,7 @@ def test_more_labels_than_there_are_rows_are_said_to_be_so():
     # Of a score of zero, or none, no share can be asked for.
     for best in (None, Estimate(0.0, -0.1, 0.1, "")):
         found = SimpleNamespace(best=best, labelled=best)
-        assert labels_wanted(None, None, found, 0.2) is None
+        assert required_labels(None, None, found, 0.2) is None
 
 
 def test_the_width_of_few_labeled_rows_is_not_extrapolated():

@@ -24,20 +24,20 @@ from counterpoise import AutoWeights
 from counterpoise.adaptation.out_of_core import _plan, way_of
 from counterpoise.cli.out_of_core import _budget, is_large, working_on_blocks
 from counterpoise.data import Blocks, memory_budget, sample
-from counterpoise.data.blocks import rows_decided_on
+from counterpoise.data.blocks import sample_to_decide_on
 from counterpoise.data.parallel import current_budget
 from counterpoise.errors import InvalidInputError
 
 
 def test_ten_thousand_rows_are_decided_on_however_they_are_cut():
     rows = np.arange(40_000.0)[:, None]
-    one = rows_decided_on(Blocks.from_arrays(rows, rows=999), 5)
+    one = sample_to_decide_on(Blocks.from_arrays(rows, rows=999), 5)
     assert len(one) == 10_000
-    other = rows_decided_on(Blocks.from_arrays(rows, rows=30_000), 5)
+    other = sample_to_decide_on(Blocks.from_arrays(rows, rows=30_000), 5)
     np.testing.assert_array_equal(one, other)
     # By chance: as many of the first half as of the second, within four errors.
     assert abs((one < 20_000).mean() - 0.5) < 0.02
-    assert len(rows_decided_on(rows[:50], 5)) == 50
+    assert len(sample_to_decide_on(rows[:50], 5)) == 50
 
 
 def test_rows_of_more_weight_are_drawn_more_often_and_those_of_none_never():

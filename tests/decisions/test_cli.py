@@ -22,17 +22,17 @@ from counterpoise.cli.options import (
 from counterpoise.cli.outputs import check_file, check_folder, check_table, write_folder
 from counterpoise.cli.record import command_line, exit_code
 from counterpoise.cli.terminal import (
-    BadData,
     Cell,
+    DataError,
     Notice,
-    WrongUse,
+    UsageError,
     listed,
     of_training_rows,
     one_line,
 )
 from counterpoise.data.parameters import check_integer
 from counterpoise.errors import NoOverlapError
-from counterpoise.report import Record
+from counterpoise.report import Report
 
 # -- how a command ends ----------------------------------------------------------------
 
@@ -41,7 +41,7 @@ HELD = [Condition("ess", "<", 0.2)]
 
 def record(ess=0.1, holds=True):
     weights = {"effective_share": ess, "certificate": {"holds": holds}}
-    return Record.from_dict({"weights": weights})
+    return Report.from_dict({"weights": weights})
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def record(ess=0.1, holds=True):
         (record(holds=False), HELD, False, 5),
         (record(), HELD, True, 4),
         (record(holds=False), HELD, True, 4),
-        (Record.from_dict({"shift": {}}), [], False, 0),
+        (Report.from_dict({"shift": {}}), [], False, 0),
     ],
 )
 def test_no_overlap_counts_before_a_proof_and_that_before_a_condition(
@@ -88,8 +88,8 @@ def faulty(options):
     ("run", "code"),
     [
         (lambda options: 3, 3),
-        (raising(WrongUse("so")), 1),
-        (raising(BadData("so")), 2),
+        (raising(UsageError("so")), 1),
+        (raising(DataError("so")), 2),
         (raising(KeyboardInterrupt()), 130),
         (raising(ImportError("so")), 1),
         (raising(OSError("so")), 1),
@@ -131,9 +131,9 @@ def test_a_condition_on_what_is_not_defined_counts_as_holding():
 def test_conditions_are_a_name_a_comparison_and_a_number():
     both = read_conditions(["ess<=.2, auc>0.9"], ["ess", "auc"])
     assert [str(one) for one in both] == ["ess<=0.2", "auc>0.9"]
-    with pytest.raises(WrongUse, match="takes a name"):
+    with pytest.raises(UsageError, match="takes a name"):
         read_conditions(["ess=0.2"], ["ess"])
-    with pytest.raises(WrongUse, match="knows no"):
+    with pytest.raises(UsageError, match="knows no"):
         read_conditions(["size<1"], ["ess"])
 
 
@@ -160,10 +160,10 @@ def plain(n, **more):
 
 def test_a_sample_needs_ten_rows(tmp_path):
     pair_of(tmp_path, plain(10), plain(10))
-    with pytest.raises(BadData, match="has 9 rows: a target needs at least 10"):
+    with pytest.raises(DataError, match="has 9 rows: a target needs at least 10"):
         pair_of(tmp_path, plain(10), plain(9))
     y = [1.5, 2.5] * 5
-    with pytest.raises(BadData, match="9 rows with a 'y' only"):
+    with pytest.raises(DataError, match="9 rows with a 'y' only"):
         pair_of(tmp_path, plain(10, y=["", *y[1:]]), plain(10), label="y")
 
 
@@ -195,17 +195,17 @@ def test_strings_of_which_half_are_numbers_are_told(tmp_path):
 
 def test_a_column_that_holds_something_else_in_the_target_is_refused(tmp_path):
     words = ["a", "b"] * 5
-    with pytest.raises(BadData, match=r"holds numbers in .* and categories in"):
+    with pytest.raises(DataError, match=r"holds numbers in .* and categories in"):
         pair_of(tmp_path, plain(10), {"x": words})
     pair_of(tmp_path, plain(10), {"x": words}, categorical=("x",))
-    with pytest.raises(BadData, match="has no value in any row"):
+    with pytest.raises(DataError, match="has no value in any row"):
         pair_of(tmp_path, plain(10, z=[""] * 10), plain(10, z=[""] * 10))
 
 
 def test_columns_that_the_target_lacks_are_refused_and_those_it_has_more_are_told(
     tmp_path,
 ):
-    with pytest.raises(BadData, match=r"lacks the column 'z'.*if it is the label"):
+    with pytest.raises(DataError, match=r"lacks the column 'z'.*if it is the label"):
         pair_of(tmp_path, plain(10, z=range(10)), plain(10))
     found = pair_of(tmp_path, plain(10), plain(10, more=range(10)))
     assert "which are not used: 'more'" in told(found)
@@ -220,7 +220,7 @@ def test_a_label_in_the_target_is_used_only_where_that_is_asked_for(tmp_path):
     used = pair_of(tmp_path, table, table, label="y", target_labels=True)
     assert used.y_target.tolist() == ["a", "b"] * 5
     other = plain(10, y=["a", "c"] * 5)
-    with pytest.raises(BadData, match="the source has no class c"):
+    with pytest.raises(DataError, match="the source has no class c"):
         pair_of(tmp_path, table, other, label="y", target_labels=True)
 
 
@@ -229,7 +229,7 @@ def test_rows_without_a_label_are_left_out_and_counted(tmp_path):
     found = pair_of(tmp_path, plain(12, y=y), plain(12), label="y")
     assert found.rows.tolist() == list(range(1, 12))
     assert "1 rows of" in told(found)
-    with pytest.raises(BadData, match="has one value only, a"):
+    with pytest.raises(DataError, match="has one value only, a"):
         pair_of(tmp_path, plain(10, y=["a"] * 10), plain(10), label="y")
 
 
@@ -237,9 +237,9 @@ def test_rows_come_in_the_order_of_time(tmp_path):
     days = [f"2024-01-{30 - k:02d}" for k in range(10)]
     found = pair_of(tmp_path, plain(10, when=days), plain(10), time="when")
     assert found.rows.tolist() == list(range(9, -1, -1))
-    with pytest.raises(BadData, match="it must hold dates"):
+    with pytest.raises(DataError, match="it must hold dates"):
         pair_of(tmp_path, plain(10, when=["a"] * 10), plain(10), time="when")
-    with pytest.raises(BadData, match="line 2: no 'when'"):
+    with pytest.raises(DataError, match="line 2: no 'when'"):
         pair_of(tmp_path, plain(10, when=["", *days[1:]]), plain(10), time="when")
 
 
@@ -252,15 +252,15 @@ def test_labels_are_told_where_they_could_be_taken_otherwise(tmp_path):
     two = pair_of(tmp_path, plain(30, y=[1, 2] * 15), plain(30), label="y")
     assert "different whole numbers" not in told(two)
     table = plain(30, y=[0.5, 1.0] * 15)
-    with pytest.raises(BadData, match="numbers with fractions: no classes"):
+    with pytest.raises(DataError, match="numbers with fractions: no classes"):
         pair_of(tmp_path, table, plain(30), label="y", task="classification")
     words = plain(30, y=["a", "b"] * 15)
-    with pytest.raises(BadData, match="no numbers to predict"):
+    with pytest.raises(DataError, match="no numbers to predict"):
         pair_of(tmp_path, words, plain(30), label="y", task="regression")
 
 
 def test_a_column_is_not_both_categorical_and_numeric(tmp_path):
-    with pytest.raises(WrongUse, match="in --categorical and in --numeric"):
+    with pytest.raises(UsageError, match="in --categorical and in --numeric"):
         pair_of(tmp_path, plain(10), plain(10), categorical=("x",), numeric=("x",))
 
 
@@ -271,7 +271,7 @@ def test_a_score_must_be_of_what_the_label_holds():
     check_metric_of("accuracy", "classification", "y")
     check_metric_of("r2", "regression", "y")
     for metric, task in (("r2", "classification"), ("roc_auc", "regression")):
-        with pytest.raises(WrongUse, match="is a score of"):
+        with pytest.raises(UsageError, match="is a score of"):
             check_metric_of(metric, task, "y")
 
 
@@ -297,7 +297,7 @@ def test_a_config_knows_the_options_and_their_types(tmp_path):
 
     assert read("seed = 3\nmax_memory = '2G'") == {"seed": 3, "max-memory": "2G"}
     for wrong in ("seed = true", "seed = 1.5", "quiet = 1", "sed = 3", "config = 'x'"):
-        with pytest.raises(WrongUse):
+        with pytest.raises(UsageError):
             read(wrong)
 
 
@@ -317,13 +317,13 @@ def test_the_command_line_is_repeated_without_folders_and_defaults():
 
 def test_files_that_are_there_are_overwritten_by_force_alone(tmp_path):
     (tmp_path / "a").write_text("old")
-    with pytest.raises(WrongUse, match="already has 'a'"):
+    with pytest.raises(UsageError, match="already has 'a'"):
         check_folder(tmp_path, ["a", "b"], overwrite=False)
     check_folder(tmp_path, ["a"], overwrite=True)
     check_folder(tmp_path, ["b"], overwrite=False)
-    with pytest.raises(WrongUse, match="is already there"):
+    with pytest.raises(UsageError, match="is already there"):
         check_file(tmp_path / "a", overwrite=False)
-    with pytest.raises(WrongUse, match=r"must end in .csv or .parquet"):
+    with pytest.raises(UsageError, match=r"must end in .csv or .parquet"):
         check_table(tmp_path / "a.txt", overwrite=True)
 
 
@@ -375,7 +375,7 @@ def test_decimal_commas_that_may_be_thousands_are_refused_unless_a_cell_tells(tm
     for telling in ("0,125", "1,25", "1234,567"):
         table = read_text(tmp_path, f"a;b\n1,234;1\n{telling};2\n")
         assert table.columns["a"].to_pylist()[0] == 1.234
-    with pytest.raises(BadData, match="may be a decimal comma or thousands"):
+    with pytest.raises(DataError, match="may be a decimal comma or thousands"):
         read_text(tmp_path, "a;b\n1,234;1\n2,345;2\n")
 
 
@@ -402,7 +402,7 @@ def test_classes_are_merged_by_no_number_of_digits(tmp_path):
     table = read_text(tmp_path, "y\n" + "\n".join(["1.0", f"{last}"] * 10))
     assert set(read_labels(table, "y", "classification").values) == {1, last}
     table = read_text(tmp_path, "y\n" + "\n".join(["1.0", f"{last + 2}"] * 10))
-    with pytest.raises(BadData, match="would be merged"):
+    with pytest.raises(DataError, match="would be merged"):
         read_labels(table, "y", "classification")
 
 
@@ -417,7 +417,7 @@ def test_time_holds_out_blocks_and_cv_is_what_it_says():
         ("day", "blocks", "blocks"),
     ):
         assert folds_of_options(Namespace(time=time, cv=cv)) == found
-    with pytest.raises(WrongUse, match="give one of them"):
+    with pytest.raises(UsageError, match="give one of them"):
         folds_of_options(Namespace(time="day", cv=3))
 
 
@@ -426,7 +426,7 @@ def test_folds_are_two_or_more_and_days_are_days():
     assert read_value("cv", "blocks") == "blocks"
     assert read_value("date", "2026-01-31") == "2026-01-31"
     for name, value in (("cv", "1"), ("cv", "2.5"), ("date", "31.1.2026")):
-        with pytest.raises(WrongUse):
+        with pytest.raises(UsageError):
             read_value(name, value)
 
 

@@ -10,18 +10,18 @@ from counterpoise import AutoWeights, DiscriminatorWeights, diagnose
 from counterpoise.data.table import two_tables
 from counterpoise.data.two_samples import TwoSamples
 from counterpoise.shift.columns import (
-    off_grids,
-    recorded_apart,
+    differently_rounded,
+    spread_rounded_columns,
 )
 from counterpoise.shift.domain_classifier import Pool
-from counterpoise.shift.kernel_two_sample import (
-    CutColumn,
-    cell_tests,
-)
 from counterpoise.shift.separation import (
     Spelling,
     folded,
-    spelled_otherwise,
+    respelled_categories,
+)
+from counterpoise.shift.two_sample_tests import (
+    CutColumn,
+    cell_tests,
 )
 
 ROUNDED = {
@@ -79,7 +79,7 @@ def grid(step, n=120, low=0.0):
 
 def test_gaps_twice_as_wide_and_half_of_the_rows_of_own_values_are_needed():
     def apart(x, t):
-        return bool(recorded_apart(TwoSamples.of(x[:, None], t[:, None]))[0])
+        return bool(differently_rounded(TwoSamples.of(x[:, None], t[:, None]))[0])
 
     assert not apart(grid(1.0), grid(1.0))
     # Grids beside each other of one width: levels of their own, as numbers of shops.
@@ -99,24 +99,24 @@ def test_numbers_of_sites_and_small_samples_of_one_grid_are_no_other_digits():
     rng = np.random.default_rng(0)
     few = rng.integers(0, 1000, 200)[:, None] * 1.0
     many = rng.integers(0, 1000, 2000)[:, None] * 1.0
-    assert not recorded_apart(TwoSamples.of(few, many)).any()
+    assert not differently_rounded(TwoSamples.of(few, many)).any()
     sites = np.array([3, 8, 21, 30, 47, 52, 70, 77, 91, 98])
     of_all = rng.integers(1, 101, 800)[:, None] * 1.0
     of_ten = rng.choice(sites, 500)[:, None] * 1.0
-    assert not recorded_apart(TwoSamples.of(of_all, of_ten)).any()
+    assert not differently_rounded(TwoSamples.of(of_all, of_ten)).any()
     # On a grid, and each value but once.
     once, often = np.unique(grid(2.0))[:, None], grid(1.0, low=0.5)[:, None]
-    assert not recorded_apart(TwoSamples.of(once, often)).any()
+    assert not differently_rounded(TwoSamples.of(once, often)).any()
 
 
 def test_no_value_repeats_nothing_is_spread_and_few_values_are_levels():
     rng = np.random.default_rng(0)
     exact = TwoSamples.of(rng.normal(size=(300, 1)), rng.normal(size=(40, 1)))
-    assert not recorded_apart(exact).any()
+    assert not differently_rounded(exact).any()
     levels = TwoSamples.of(grid(2.0, n=16)[:, None], grid(1.0, n=16, low=0.5)[:, None])
-    assert not recorded_apart(levels).any()
+    assert not differently_rounded(levels).any()
     more = TwoSamples.of(grid(2.0, n=16)[:, None], grid(1.0, n=20, low=0.5)[:, None])
-    assert recorded_apart(more).all()
+    assert differently_rounded(more).all()
 
 
 def test_a_row_of_both_samples_shares_a_fold_where_digits_are_put_apart():
@@ -127,7 +127,7 @@ def test_a_row_of_both_samples_shares_a_fold_where_digits_are_put_apart():
     rounded[20:40] = rounded[:20]
     exact[:40] = rounded[:40]
     samples = TwoSamples.of(exact, rounded).ordered()
-    assert recorded_apart(samples).tolist() == [True, False]
+    assert differently_rounded(samples).tolist() == [True, False]
     pool = Pool.of(samples, seed=0)
     both = np.vstack([samples.source, samples.target])
     fold, group = pool.fold[pool.place], pool.group[pool.place]
@@ -148,7 +148,7 @@ def test_values_stay_nearest_to_where_they_were_and_equal_rows_stay_equal():
     X, T = drawn("target to a tenth")
     X, T = np.vstack([X, X[:50]]), np.vstack([T, T[:50]])
     samples = TwoSamples.of(X, T).ordered()
-    found = off_grids(samples)
+    found = spread_rounded_columns(samples)
     assert np.array_equal(found.source, samples.source)
     assert np.array_equal(found.target[:, 1:], samples.target[:, 1:])
     spread, values = found.target[:, 0], np.unique(samples.target[:, 0])
@@ -158,18 +158,18 @@ def test_values_stay_nearest_to_where_they_were_and_equal_rows_stay_equal():
     # Beyond its ends a sample reaches no farther than the other.
     U, V = np.random.default_rng(1).uniform(20, 60, size=(2, 800, 2))
     V[:, 0] = 5 * (V[:, 0] / 5).round()
-    ends = off_grids(TwoSamples.of(U, V).ordered()).target[:, 0]
+    ends = spread_rounded_columns(TwoSamples.of(U, V).ordered()).target[:, 0]
     assert np.unique(ends).size == 800
     U = U[:, 0]
     assert min(U.min(), 20.0) <= ends.min() < ends.max() <= max(U.max(), 60.0)
-    assert off_grids(TwoSamples.of(X, X)).target is X
+    assert spread_rounded_columns(TwoSamples.of(X, X)).target is X
 
 
 def test_sparse_rows_are_left_as_they_are():
     from scipy import sparse
 
     rows = sparse.csr_array(np.eye(12))
-    assert not recorded_apart(TwoSamples.of(rows, rows)).any()
+    assert not differently_rounded(TwoSamples.of(rows, rows)).any()
 
 
 def level_test(source, target, share=None):
@@ -269,7 +269,7 @@ def test_a_category_spelled_otherwise_is_told_where_the_samples_overlap():
 def test_five_rows_of_either_sample_make_another_spelling():
     def spellings(source, target):
         tables = two_tables(pd.DataFrame({"a": source}), pd.DataFrame({"a": target}))
-        found = spelled_otherwise(*tables, np.full(len(target), 1 / len(target)))
+        found = respelled_categories(*tables, np.full(len(target), 1 / len(target)))
         return [(one.target, one.source) for one in found]
 
     assert spellings(["yes"] * 5, ["Yes"] * 5) == [("Yes", "yes")]

@@ -15,7 +15,7 @@ from counterpoise.data.groups import (
 )
 from counterpoise.data.samples import (
     RowUnits,
-    SamplesAsRead,
+    Samples,
     memory,
     n_blocks,
     smallest_p,
@@ -238,7 +238,7 @@ def test_a_p_value_counts_divisions_as_large_and_is_corrected_by_the_largest():
 def read(shift, seed=0, **sizes):
     X, g = grouped(seed, **sizes)
     T, h = grouped(seed + 1000, shift=shift, **sizes)
-    samples = SamplesAsRead.read(X, T)
+    samples = Samples.read(X, T)
     return with_units(samples, g, h + 500)
 
 
@@ -258,12 +258,12 @@ def test_columns_moments_and_cells_are_tested_by_units():
         assert cells.tells == tells
         assert not tells or 0 in cells.most_unlike
     (X, g), (T, h) = grouped(5), grouped(6)
-    wide = with_units(SamplesAsRead.read(X, 6 * T), g, h + 500)
+    wide = with_units(Samples.read(X, 6 * T), g, h + 500)
     found = divided(wide, np.arange(72), np.arange(72), 0)
     assert moments_by_units(wide, found).p_value <= 0.01
     # Two columns that go together in the target alone.
     paired = T @ np.array([[1.0, 3.0], [0.0, 1.0]])
-    samples = with_units(SamplesAsRead.read(X * [1.0, 3.0], paired), g, h + 500)
+    samples = with_units(Samples.read(X * [1.0, 3.0], paired), g, h + 500)
     found = divided(samples, np.arange(72), np.arange(72), 0)
     assert moments_by_units(samples, found).columns == (0, 1)
 
@@ -299,14 +299,14 @@ def test_what_is_thin_by_chance_goes_by_units():
     assert found.units == pytest.approx((12.0, 12.0))
     # As many units as rows would leave a fifth of that to chance.
     assert uncovered_by_chance(*found.units) > 2 * uncovered_by_chance(72, 72)
-    plain = overlap_between(SamplesAsRead.read(grouped(0)[0], grouped(1)[0]), 0)
+    plain = overlap_between(Samples.read(grouped(0)[0], grouped(1)[0]), 0)
     assert plain.units is None
     assert found.uncovered_fraction_high - found.uncovered_fraction_low >= 0.0
 
 
 def test_groups_and_time_are_refused_together():
     X, names = grouped(0)
-    samples = SamplesAsRead.read(X, X)
+    samples = Samples.read(X, X)
     with pytest.raises(InvalidInputError, match="groups or a time, not both"):
         with_units(samples, groups=names, time=names)
     with pytest.raises(InvalidInputError, match="no time of the source"):

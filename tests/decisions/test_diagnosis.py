@@ -23,13 +23,13 @@ from counterpoise.shift.columns import (
 )
 from counterpoise.shift.diagnosis import Reweighting, diagnose, reweighting_of
 from counterpoise.shift.diagnosis_text import correlation_finding, diagnosis_explanation
-from counterpoise.shift.kernel_two_sample import (
+from counterpoise.shift.separation import UncoveredRows, describe_uncovered_rows
+from counterpoise.shift.support import CoverageGaps, overlap
+from counterpoise.shift.two_sample_tests import (
     RankScores,
     chance_of_cells,
     moment_test,
 )
-from counterpoise.shift.separation import UncoveredRows, describe_uncovered_rows
-from counterpoise.shift.support import Holes, overlap
 from counterpoise.shift.verdict_tests import (
     ShiftTest,
     detectable,
@@ -206,7 +206,7 @@ def test_at_most_five_columns_are_described_those_with_the_largest_effect():
 def seen(p_of_holes=1.0, auc_low=0.4):
     rng = np.random.default_rng(0)
     found = overlap(*rng.normal(size=(2, 80, 2)), random_state=0)
-    holes = Holes(p_of_holes, most_unlike=(1,))
+    holes = CoverageGaps(p_of_holes, most_unlike=(1,))
     return replace(found, holes=holes, auc=0.55, auc_low=auc_low, auc_high=0.6)
 
 

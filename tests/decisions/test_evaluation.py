@@ -31,11 +31,11 @@ from counterpoise.performance.estimators import (
     mean_intervals,
     rows_outside_support,
 )
-from counterpoise.performance.functionals import as_functional, linearised
+from counterpoise.performance.functionals import as_functional, linearize
 from counterpoise.performance.intervals import (
     Interval,
-    alike_rows,
     combined,
+    dependent_row_groups,
     effective_rows,
     folds_of,
     folds_within,
@@ -49,8 +49,8 @@ from counterpoise.performance.intervals import (
 )
 from counterpoise.performance.loss_model import LossCurve, _factors, fit_loss_model
 from counterpoise.performance.metrics import (
-    ClassifierAnswers,
-    RegressorAnswers,
+    ClassifierPredictions,
+    RegressorPredictions,
     as_metric,
     is_classifier,
     reliability,
@@ -215,12 +215,12 @@ def test_the_interval_of_an_area_does_not_heed_the_direct_one_and_counts_few_row
     rng = np.random.default_rng(0)
     labels, scores = np.repeat([0, 1], [150, 50]), rng.normal(size=200)
     scores[150:] += 1.0
-    answers = ClassifierAnswers(
+    answers = ClassifierPredictions(
         {"predict": (scores > 0).astype(int), "decision_function": scores}, np.arange(2)
     )
     metric = as_metric("roc_auc", answers, labels)
     one, chance = np.ones(200), np.full(200, 0.25)
-    told = linearised(
+    told = linearize(
         as_functional(metric, answers),
         answers,
         labels,
@@ -311,7 +311,7 @@ def test_rows_beyond_are_those_of_any_column_less_chance():
     ends = np.array([[-1e308], [1e308]])
     assert rows_outside_support(ends, 1.5 * ends) == pytest.approx(1.5**2 - 2 / 3)
     assert rows_outside_support(sparse.csr_array(source), target) is None
-    answers = RegressorAnswers({"predict": np.zeros(4)})
+    answers = RegressorPredictions({"predict": np.zeros(4)})
     rows = Rows(
         answers, np.zeros(4), np.r_[np.ones(3), 0.0], answers, None, source, target,
         None,
@@ -434,7 +434,7 @@ def test_the_rarer_class_tells_of_an_area_and_what_is_counted_of_a_ratio():
     # Two are found, one is missed, and one is found that is none.
     points = np.r_[1.0, 1.0, 0.0, 1.0, np.zeros(6)]
     share = np.full(10, 0.1)
-    answers = ClassifierAnswers(
+    answers = ClassifierPredictions(
         {"predict": points.astype(int), "decision_function": points}, np.arange(2)
     )
     area, f1, recall = (
@@ -616,10 +616,13 @@ def test_blocks_are_runs_of_neighbouring_rows():
 
 
 def test_blocks_err_together_in_thirty_runs_and_groups_by_themselves():
-    assert np.unique(alike_rows("blocks", None, np.arange(90))).size == 30
-    assert np.unique(alike_rows("blocks", None, np.arange(20))).size == 20
-    assert alike_rows(5, None, np.arange(9)) is None
-    assert alike_rows("blocks", list("aab"), np.array([0, 2])).tolist() == [0, 1]
+    assert np.unique(dependent_row_groups("blocks", None, np.arange(90))).size == 30
+    assert np.unique(dependent_row_groups("blocks", None, np.arange(20))).size == 20
+    assert dependent_row_groups(5, None, np.arange(9)) is None
+    assert dependent_row_groups("blocks", list("aab"), np.array([0, 2])).tolist() == [
+        0,
+        1,
+    ]
 
 
 def test_a_fold_without_rows_on_both_sides_is_left_out():

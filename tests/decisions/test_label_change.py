@@ -14,7 +14,7 @@ from counterpoise.performance.label_change import (
     _tested,
     residual_directions,
 )
-from counterpoise.performance.metrics import ClassifierAnswers, RegressorAnswers
+from counterpoise.performance.metrics import ClassifierPredictions, RegressorPredictions
 from counterpoise.performance.result import check_of, combined_p_value
 
 # Fewer rows than a model of what is left is learned from: it is constant.
@@ -25,7 +25,7 @@ def regression(rng, n, columns=2):
     X = rng.normal(size=(n, columns))
     said = X[:, 0] + 0.3 * rng.normal(size=n)
     y = 2.0 * X[:, 0] + rng.normal(size=n)
-    return LabelledSample(RegressorAnswers({"predict": said}), y, X)
+    return LabelledSample(RegressorPredictions({"predict": said}), y, X)
 
 
 def directions(source, target, ratio=None, names=None, counts=None):
@@ -128,7 +128,7 @@ def test_a_relation_that_the_prediction_misses_in_both_samples_is_not_a_change()
     def bent(n, middle):
         X = rng.normal(middle, 1.0, size=(n, 1))
         y = 3.0 * np.abs(X[:, 0]) + 0.1 * rng.normal(size=n)
-        return LabelledSample(RegressorAnswers({"predict": X[:, 0]}), y, X)
+        return LabelledSample(RegressorPredictions({"predict": X[:, 0]}), y, X)
 
     found = directions(bent(1_000, 0.0), bent(60, 1.0))
     assert [one.kind for one in found] == ["mean", "slope"]
@@ -260,7 +260,7 @@ def three_classes(rng, n, third):
     p[:, 2] = third
     y = np.array([0, 1, 2])[rng.integers(0, 3, n)]
     said = {"predict": np.zeros(n, int), "predict_proba": p}
-    return LabelledSample(ClassifierAnswers(said, np.arange(3)), y, None)
+    return LabelledSample(ClassifierPredictions(said, np.arange(3)), y, None)
 
 
 @pytest.mark.parametrize(("n_third", "looked_at"), [(7, False), (8, True)])
@@ -282,7 +282,7 @@ def test_a_class_is_looked_at_if_five_labelled_rows_should_not_have_it():
         y = np.repeat([0, 1, 2], [n_first, N - n_first - 2, 2])
         p = np.tile(np.bincount(y) / N, (N, 1))
         said = {"predict": np.zeros(N, int), "predict_proba": p}
-        source = LabelledSample(ClassifierAnswers(said, np.arange(3)), y, None)
+        source = LabelledSample(ClassifierPredictions(said, np.arange(3)), y, None)
         said = {"predict": np.zeros(24, int), "predict_proba": p[:24]}
-        target = LabelledSample(ClassifierAnswers(said, np.arange(3)), y[:24], None)
+        target = LabelledSample(ClassifierPredictions(said, np.arange(3)), y[:24], None)
         assert ("0" in {one.of for one in directions(source, target)}) is looked_at

@@ -7,7 +7,11 @@ import pytest
 
 from counterpoise.adaptation import label_shift as recognising
 from counterpoise.adaptation import label_shift as within_classes
-from counterpoise.adaptation.label_shift import ClassShares, judged, recognised
+from counterpoise.adaptation.label_shift import (
+    ClassShares,
+    judged,
+    recognize_label_shift,
+)
 from counterpoise.adaptation.partial import PriorByEM
 
 N = 400
@@ -41,7 +45,7 @@ def told(monkeypatch):
         seen = SimpleNamespace(auc=auc, auc_low=low, auc_high=0.6)
         monkeypatch.setattr(within_classes, "score_domains", lambda *_: seen)
         monkeypatch.setattr(recognising, "rest_p_value", lambda *_: p_value)
-        return recognised(found, samples, np.repeat([0, 1], n // 2), 0)
+        return recognize_label_shift(found, samples, np.repeat([0, 1], n // 2), 0)
 
     return recognise
 

@@ -6,7 +6,7 @@ from counterpoise.cli.terminal import refusal as refusal_finding
 from counterpoise.errors import NoOverlapError
 from counterpoise.messages import INFO, Finding
 from counterpoise.performance.metrics import is_about_the_same, is_within
-from counterpoise.report import Record
+from counterpoise.report import Report
 from counterpoise.report.drawings import drawn_candidates, spectrum_sentences
 from counterpoise.report.formatting import (
     chance,
@@ -76,7 +76,7 @@ def record(*sections):
     found = {}
     for section in sections:
         found |= section
-    return Record.from_dict(found)
+    return Report.from_dict(found)
 
 
 def screen(*sections):
@@ -400,23 +400,23 @@ def test_a_difference_above_a_tenth_is_worth_a_look():
 
 
 def test_a_record_of_another_version_is_refused():
-    assert Record.from_dict({"schema_version": 2, "a": 1}).sections == {"a": 1}
+    assert Report.from_dict({"schema_version": 2, "a": 1}).sections == {"a": 1}
     for other in (0, 1, 3, True, "2"):
         with pytest.raises(ValueError, match="reads 2: run the command again"):
-            Record.from_dict({"schema_version": other})
+            Report.from_dict({"schema_version": other})
     with pytest.raises(ValueError, match="it has no schema_version"):
-        Record.from_json("{}")
+        Report.from_json("{}")
 
 
 def test_a_number_that_json_cannot_write_is_none_with_its_reason():
-    found = Record.from_dict({"a": {"b": float("inf"), "c": float("nan")}})
+    found = Report.from_dict({"a": {"b": float("inf"), "c": float("nan")}})
     assert found.at("a.b") is None
     assert found["undefined"] == {"a.b": "infinite", "a.c": "not a number"}
 
 
 def test_a_class_of_fewer_than_five_rows_is_not_named():
     classes = [{"class": "a", "rows": 5}, {"class": "b", "rows": 4}]
-    table = classes_table(Record.from_dict({"data": {"classes": classes}}))
+    table = classes_table(Report.from_dict({"data": {"classes": classes}}))
     assert [str(row[0]) for row in table.rows] == ["a"]
     assert table.note.startswith("1 classes of fewer than 5 rows")
 
@@ -478,7 +478,7 @@ def test_weights_that_remove_less_than_a_twentieth_are_said_to_do_nothing():
     spectrum = {"before": [1.0], "after": [1.0], "direction": []}
     for removable, said in ((0.05, False), (0.0499, True)):
         told = spectrum_sentences(
-            Record.from_dict(
+            Report.from_dict(
                 {"shift": {"spectrum": {**spectrum, "removable": removable}}}
             )
         )
@@ -498,7 +498,7 @@ def test_a_refusal_of_the_weighter_leads_and_names_the_way_on():
     sections = shift(THIN) | {"reproduce": {"command": "run"}}
     refusal = NoOverlapError(0.61, "unsupported_fraction")
     words = {"refused": refusal_finding(refusal).to_dict()}
-    found = verdict_of(Record.from_dict(sections | words))
+    found = verdict_of(Report.from_dict(sections | words))
     assert (
         found.title
         == "No model was fitted: the weight estimator found too little overlap."
@@ -506,7 +506,7 @@ def test_a_refusal_of_the_weighter_leads_and_names_the_way_on():
     steps = " ".join(to_text(step) for step in found.steps).replace("\u00a0", " ")
     assert "refused: 61.0% of the new rows have no training rows within" in steps
     assert "counterpoise run" not in steps
-    without = verdict_of(Record.from_dict(sections))
+    without = verdict_of(Report.from_dict(sections))
     assert "No model was fitted" not in without.title
 
 
@@ -516,7 +516,7 @@ def test_where_part_is_hardly_covered_the_interval_says_of_what_it_speaks():
             shift(verdict, uncovered_fraction=0.4, auc_low=0.7, auc_high=0.7)
             | headline()
         )
-        answers = verdict_of(Record.from_dict(sections | more)).answers
+        answers = verdict_of(Report.from_dict(sections | more)).answers
         return [to_text(one.sure).replace("\u00a0", " ") for one in answers]
 
     uncovered_fraction = sure(THIN)
@@ -538,7 +538,7 @@ def test_where_part_is_hardly_covered_the_interval_says_of_what_it_speaks():
 def test_what_weighting_leaves_of_a_difference_may_be_next_to_nothing():
     for left, said in ((0.001, "0.00100 after"), (0.000999, "next to nothing after")):
         spectrum = {"before": [1.0], "after": [left]}
-        found = Record.from_dict({"shift": {"spectrum": spectrum}})
+        found = Report.from_dict({"shift": {"spectrum": spectrum}})
         (one,) = spectrum_sentences(found)
         assert said in to_text(one)
 
@@ -565,7 +565,7 @@ def test_what_python_says_beside_the_verdict_is_said_on_the_screen():
         spelling_finding([Spelling("c", "Yes", "yes", 0.5)]),
     ]
     section = shift(NO_SHIFT, findings=[one.to_dict() for one in findings])
-    found = verdict_of(Record(section))
+    found = verdict_of(Report(section))
     answer = found.answers[0]
     assert "by another test" in to_text(answer.told)
     # A column's own name stays.
@@ -580,6 +580,6 @@ def test_what_python_says_beside_the_verdict_is_said_on_the_screen():
     assert "The training data and the new data record 'age' to different" in first
     assert second.startswith("The new data seem to spell categories of the training")
     assert third.startswith("Nothing else needs to be done.")
-    older = verdict_of(Record(shift(NO_SHIFT)))
+    older = verdict_of(Report(shift(NO_SHIFT)))
     assert "another test" not in to_text(older.answers[0].told)
     assert to_text(older.steps[0]).startswith("Nothing needs to be done.")

@@ -18,7 +18,7 @@ from counterpoise.data.columns import (
     pooled_middle_and_spread,
     weighted_quantile,
 )
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.data.table import (
     Table,
     TableColumn,
@@ -49,17 +49,10 @@ from counterpoise.shift.domain_classifier import (
 from counterpoise.shift.domain_classifier import _auc as auc_of
 from counterpoise.shift.domain_classifier import _better_model as better_model
 from counterpoise.shift.domain_classifier import _interval as auc_interval
-from counterpoise.shift.kernel_two_sample import (
-    CutColumn,
-    blocks_of,
-    cell_tests,
-    median_gamma,
-    mmd,
-)
 from counterpoise.shift.separation import separating_columns, times_larger
 from counterpoise.shift.support import (
-    Holes,
-    find_holes,
+    CoverageGaps,
+    find_coverage_gaps,
     is_hole,
     is_surrounded,
     lowest_share,
@@ -72,6 +65,13 @@ from counterpoise.shift.support import (
     verdict,
 )
 from counterpoise.shift.support import _reached_from as reached_from
+from counterpoise.shift.two_sample_tests import (
+    CutColumn,
+    blocks_of,
+    cell_tests,
+    median_gamma,
+    mmd,
+)
 
 HAIR = 1e-6
 
@@ -114,7 +114,7 @@ def test_a_shift_that_one_test_tells_is_no_absence_of_shift():
 
 def test_each_test_tells_at_a_level_of_one_in_a_hundred():
     for p, told in ((0.01, True), (0.01 + HAIR, False)):
-        assert Holes(p).tells is told
+        assert CoverageGaps(p).tells is told
         score = scored(p_of_holes=p)
         assert score.verdict == ("small shift" if told else "no shift detected")
 
@@ -123,7 +123,7 @@ def scored(p_of_holes):
     rng = np.random.default_rng(0)
     score = domain_score(*rng.normal(size=(2, 60, 1)), random_state=0)
     nowhere = np.zeros(60, dtype=bool)
-    return overlap_of(score, Holes(p_of_holes), nowhere, nowhere)
+    return overlap_of(score, CoverageGaps(p_of_holes), nowhere, nowhere)
 
 
 def test_thin_rows_and_rows_in_holes_are_counted_once():
@@ -131,7 +131,7 @@ def test_thin_rows_and_rows_in_holes_are_counted_once():
     score = domain_score(*rng.normal(size=(2, 60, 1)), random_state=0)
     top = score.scores_target >= np.sort(score.scores_target)[-6]
     beyond = score.scores_target > np.sort(score.scores)[-1]
-    found = overlap_of(score, Holes(0.001), top, top)
+    found = overlap_of(score, CoverageGaps(0.001), top, top)
     assert found.uncovered_fraction == pytest.approx((top | beyond).mean())
     np.testing.assert_array_equal(found.is_outside_support, top | beyond)
 
@@ -152,9 +152,9 @@ def test_holes_are_looked_for_where_their_own_test_tells():
     rng = np.random.default_rng(0)
     levels = rng.integers(0, 4, (2, 800, 1)).astype(float)
     some = levels[1][levels[1][:, 0] != 2]
-    assert find_holes(TwoSamples.of(levels[0], some), 0).tells
-    assert find_holes(TwoSamples.of(levels[0], some), 0).balls == ()
-    assert len(find_holes(TwoSamples.of(some, levels[0]), 0).balls) == 1
+    assert find_coverage_gaps(TwoSamples.of(levels[0], some), 0).tells
+    assert find_coverage_gaps(TwoSamples.of(levels[0], some), 0).balls == ()
+    assert len(find_coverage_gaps(TwoSamples.of(some, levels[0]), 0).balls) == 1
 
 
 def test_a_ball_is_a_hole_by_what_lies_around_it():
@@ -851,7 +851,7 @@ def heart(missing=(0.99, 0.92), n=240, m=200, seed=0):
 
 
 def test_columns_that_are_missing_in_the_target_are_named_and_no_others():
-    found = separating_columns(SamplesAsRead.read(*heart()), 0)
+    found = separating_columns(Samples.read(*heart()), 0)
     assert [column.name for column in found.columns] == ["vessels", "defect"]
     assert {column.how for column in found.columns} == {"missing"}
     assert found.verdict != "no overlap"
@@ -859,7 +859,7 @@ def test_columns_that_are_missing_in_the_target_are_named_and_no_others():
     assert found.drop == "vessels,defect"
     assert "--drop vessels,defect" in str(found)
     # Where the samples overlap no column is to blame.
-    assert separating_columns(SamplesAsRead.read(*heart((0.6, 0.0))), 0) is None
+    assert separating_columns(Samples.read(*heart((0.6, 0.0))), 0) is None
 
 
 def test_a_column_is_put_back_where_the_others_suffice(monkeypatch):
@@ -878,7 +878,7 @@ def test_a_column_is_put_back_where_the_others_suffice(monkeypatch):
     T.loc[:4, "b"] += 20
 
     def names():
-        found = separating_columns(SamplesAsRead.read(X, T), 0)
+        found = separating_columns(Samples.read(X, T), 0)
         return [column.name for column in found.columns]
 
     assert names() == ["a", "b"]
@@ -909,7 +909,7 @@ def looked_at(monkeypatch, needed, n_columns=40):
     # The last sets nothing apart, the first most.
     T[:, 0] = 98.0
     T[:, -1] = np.arange(78.0)
-    found = separating_columns(SamplesAsRead.read(X, T), 0)
+    found = separating_columns(Samples.read(X, T), 0)
     return {int(column.name[1:]) for column in found.columns}, len(looks)
 
 
@@ -937,7 +937,7 @@ def test_where_nothing_is_covered_the_first_column_is_named_without_a_look(monke
     T = pd.DataFrame({"a": X["a"] + 50, "b": X["b"] + 12, "c": np.zeros(20)})
     for covered, n_looks in ((0.04, 2), (0.06, 3)):
         looks.clear()
-        found = separating_columns(SamplesAsRead.read(X, T), 0)
+        found = separating_columns(Samples.read(X, T), 0)
         assert [column.name for column in found.columns] == ["a"]
         assert found.covered == pytest.approx(covered)
         assert len(looks) == n_looks
@@ -975,7 +975,7 @@ def test_a_column_that_uncovers_too_much_stays_out_without_a_look(monkeypatch, h
         x, t = apart_in_part(*column)
         X = pd.DataFrame({"a": x, "b": even, "c": even})
         T = pd.DataFrame({"a": t, "b": even + 5000, "c": even})
-        found = separating_columns(SamplesAsRead.read(X, T), 0)
+        found = separating_columns(Samples.read(X, T), 0)
         return "".join(sorted(one.name for one in found.columns)), len(looks)
 
     # What is covered without both is 0.75.
@@ -994,9 +994,9 @@ def test_a_column_that_sets_half_of_the_target_apart_is_no_candidate(monkeypatch
     monkeypatch.setattr(f"{SEPARATING}.overlap_between", seen)
     X = pd.DataFrame({"a": np.zeros(20), "b": np.zeros(20)})
     T = pd.DataFrame({"a": np.r_[np.zeros(10), np.ones(10)], "b": np.zeros(20)})
-    assert separating_columns(SamplesAsRead.read(X, T), 0) is None
+    assert separating_columns(Samples.read(X, T), 0) is None
     T.loc[0, "a"] = 1.0
-    found = separating_columns(SamplesAsRead.read(X, T), 0)
+    found = separating_columns(Samples.read(X, T), 0)
     assert [column.name for column in found.columns] == ["a"]
     assert "Even without this column" in str(found)
 
@@ -1073,7 +1073,7 @@ def test_the_seed_of_rows_is_by_what_they_hold():
 
 def test_rows_that_do_not_count_have_no_part_in_the_seed():
     frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "c": ["a", "b", "a"]})
-    kept = SamplesAsRead.read(frame[:2], frame).own_seed
-    assert SamplesAsRead.read(frame, frame, [1, 1, 0]).own_seed == kept
+    kept = Samples.read(frame[:2], frame).own_seed
+    assert Samples.read(frame, frame, [1, 1, 0]).own_seed == kept
     renamed = frame.assign(c=["a", "z", "a"])
-    assert SamplesAsRead.read(renamed[:2], renamed).own_seed != kept
+    assert Samples.read(renamed[:2], renamed).own_seed != kept

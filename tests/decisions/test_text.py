@@ -10,8 +10,8 @@ from sklearn.metrics import log_loss
 from counterpoise.data.two_samples import TwoSamples, pooled_scale
 from counterpoise.shift.domain_classifier import (
     STRENGTHS,
-    RidgedLogistic,
-    StrikingColumns,
+    HeldOutLogistic,
+    SignificantColumns,
     linear_classifiers,
 )
 from counterpoise.weights.auto import Trials, candidates
@@ -74,7 +74,7 @@ def test_the_ridge_is_that_of_the_least_loss_of_every_fifth_row(noise):
     X = 7.0 * rng.normal(size=(120, 40))
     y = (X[:, :5].sum(axis=1) + noise * 7 * rng.normal(size=120) > 0).astype(int)
     size, losses = losses_by_hand(X, y)
-    fitted = RidgedLogistic(tol=1e-8).fit(X, y)
+    fitted = HeldOutLogistic(tol=1e-8).fit(X, y)
     assert fitted.strength_ == STRENGTHS[int(np.argmin(losses))]
     again = LogisticRegression(C=fitted.strength_ / size, tol=1e-8, max_iter=9999)
     expected = again.fit(X, y).decision_function(X)
@@ -93,7 +93,7 @@ def test_trying_ends_where_the_loss_rises(monkeypatch):
         return plain(self, *given)
 
     monkeypatch.setattr(LogisticRegression, "fit", fit)
-    fitted = RidgedLogistic().fit(X, y)
+    fitted = HeldOutLogistic().fit(X, y)
     # Nothing can be learnt: the second is no better, and the first is fitted to all.
     assert fitted.strength_ == STRENGTHS[0]
     every = STRENGTHS[0] / (X**2).sum(axis=1).mean()
@@ -102,19 +102,19 @@ def test_trying_ends_where_the_loss_rises(monkeypatch):
 
 def test_one_row_of_a_class_leaves_the_strongest_ridge():
     X, y = np.random.default_rng(3).normal(size=(3, 2)), np.array([0, 0, 1])
-    assert RidgedLogistic().fit(X, y).strength_ == STRENGTHS[0]
+    assert HeldOutLogistic().fit(X, y).strength_ == STRENGTHS[0]
 
 
 def test_columns_made_by_labels_do_not_see_the_held_out_rows():
     seen = []
 
-    class Watched(StrikingColumns):
+    class Watched(SignificantColumns):
         def fit(self, X, y, sample_weight=None):
             seen.append(X.shape[0])
             return super().fit(X, y, sample_weight)
 
     X, y = counts(100, 150, 3), np.repeat([0, 1], 50)
-    fitted = RidgedLogistic(Watched()).fit(X, y)
+    fitted = HeldOutLogistic(Watched()).fit(X, y)
     assert seen == [80, 100]
     # Of noise nothing is learnt, though its striking words seem to tell.
     assert fitted.strength_ <= STRENGTHS[1]
@@ -134,17 +134,17 @@ def test_striking_columns_are_those_of_a_false_share_of_a_fifth():
     # The twelfth of forty is below 0.2 * 12 / 40 though the eleventh is above its own.
     p = np.full(40, 0.9)
     p[:12] = [1e-6] * 10 + [0.058, 0.059]
-    kept = StrikingColumns().fit(*columns_of_p_values(p)).kept_
+    kept = SignificantColumns().fit(*columns_of_p_values(p)).kept_
     assert kept.tolist() == list(range(12))
     p[11] = 0.061
-    kept = StrikingColumns().fit(*columns_of_p_values(p)).kept_
+    kept = SignificantColumns().fit(*columns_of_p_values(p)).kept_
     assert kept.tolist() == list(range(10))
 
 
 def test_ten_columns_are_striking_at_least():
     p = np.linspace(0.5, 0.99, 40)
     X, y = columns_of_p_values(p)
-    fitted = StrikingColumns().fit(X, y)
+    fitted = SignificantColumns().fit(X, y)
     assert fitted.kept_.tolist() == list(range(10))
     assert fitted.transform(X).shape == (800, 10)
 
@@ -157,9 +157,9 @@ def test_striking_columns_count_rows_by_their_weights():
     dense[:, 10:] = np.tile([-1.0, -1.0, 1.0, 1.0], 200)[:, None]
     dense[:, 10:] += np.where(light & (y == 1), 5.0, 0.0)[:, None]
     rows = sparse.csr_array(dense)
-    assert {10, 11} <= set(StrikingColumns().fit(rows, y).kept_)
+    assert {10, 11} <= set(SignificantColumns().fit(rows, y).kept_)
     weight = np.where(light, 1e-9, 1.0)
-    assert {10, 11}.isdisjoint(StrikingColumns().fit(rows, y, weight).kept_)
+    assert {10, 11}.isdisjoint(SignificantColumns().fit(rows, y, weight).kept_)
 
 
 def test_text_is_weighed_by_classifiers_alone():

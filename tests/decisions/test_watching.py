@@ -283,7 +283,7 @@ def test_keys_of_a_megabyte_are_kept():
 
 
 def test_a_column_is_named_where_its_own_bets_would_be_an_alarm():
-    from counterpoise.monitor.monitor import telling_columns
+    from counterpoise.monitor.monitor import columns_with_evidence
 
     # Two columns, an alert of the inputs at .05 * .4.
     needed = np.log(2 / (0.05 * 0.4))
@@ -292,7 +292,7 @@ def test_a_column_is_named_where_its_own_bets_would_be_an_alarm():
         inputs = SimpleNamespace(by_column=np.array(wealth))
         encoder = SimpleNamespace(columns_=["a", "b"])
         state = SimpleNamespace(inputs=inputs, false_alarm_rate=0.05, encoder=encoder)
-        return telling_columns(state)
+        return columns_with_evidence(state)
 
     assert named(needed, 0.0) == ["a"]
     assert named(needed, needed + 1.0) == ["b", "a"]

@@ -8,7 +8,7 @@ import pytest
 from counterpoise import AutoWeights, DiscrepancyWeights
 from counterpoise.data.two_samples import TwoSamples
 from counterpoise.linalg.kernels import Kernel
-from counterpoise.weights.auto import cut_at, supported_weight, with_neighbours
+from counterpoise.weights.auto import cut_at, spread_to_neighbors, supported_weight
 from counterpoise.weights.discrepancy import default_spread
 from counterpoise.weights.search import HeldOut
 
@@ -66,7 +66,7 @@ def test_no_limit_is_below_one_and_few_rows_have_none():
 def grown(lost, source, target, rows=None):
     samples = TwoSamples.of(np.asarray(source), np.asarray(target))
     rows = np.arange(len(source)) if rows is None else rows
-    return with_neighbours(
+    return spread_to_neighbors(
         np.array(lost), samples, np.asarray(rows), np.arange(len(target))
     )
 

@@ -24,7 +24,7 @@ from counterpoise.data.two_samples import TwoSamples
 from counterpoise.errors import NoOverlapError, NoTargetWarning, PartialOverlapWarning
 from counterpoise.linalg.arrays import row_keys
 from counterpoise.optim import Certificate, Corrective, Solution
-from counterpoise.shift.support import find_holes
+from counterpoise.shift.support import find_coverage_gaps
 from counterpoise.weights.auto import Candidate, Trials, candidates, ranks
 from counterpoise.weights.base import FitResult, WeightEstimator
 from counterpoise.weights.discrepancy import warn_of_one_row, warn_of_scales
@@ -36,7 +36,7 @@ from counterpoise.weights.search import (
     Deadline,
     HeldOut,
     choose,
-    falls_short,
+    is_clearly_worse,
     isolated_share,
     thinned,
     two_sided_score,
@@ -238,8 +238,8 @@ def test_a_candidate_falls_short_by_more_than_three_standard_errors():
         chance = 0.5 * np.exp([-1.0 - b, -1.0 + b])
         return HeldOut(chance / (1 - chance), np.ones(2))
 
-    assert not falls_short(short(2.999), rival, samples)
-    assert falls_short(short(3.001), rival, samples)
+    assert not is_clearly_worse(short(2.999), rival, samples)
+    assert is_clearly_worse(short(3.001), rival, samples)
 
 
 def test_the_score_is_two_sided_and_a_vanished_weight_counts_as_the_least():
@@ -255,17 +255,17 @@ def test_the_score_is_two_sided_and_a_vanished_weight_counts_as_the_least():
 
 def test_after_half_of_max_time_no_further_candidate_is_tried():
     now = time.perf_counter()
-    assert not Deadline(100.0, began=now - 49.0).choose_no_more()
-    assert Deadline(100.0, began=now - 51.0).choose_no_more()
-    assert Deadline(0.0).choose_no_more()
-    assert not Deadline(None).choose_no_more()
+    assert not Deadline(100.0, began=now - 49.0).half_is_over()
+    assert Deadline(100.0, began=now - 51.0).half_is_over()
+    assert Deadline(0.0).half_is_over()
+    assert not Deadline(None).half_is_over()
     assert Deadline(1.0, began=now - 5.0).left() == 0.0
 
 
 def test_a_choice_among_fewer_than_were_asked_is_told():
     with pytest.warns(UserWarning, match=r"max_time = 3 s: 2 of 8 widths were tried"):
-        Deadline(3.0).say_untried(2, 8, "widths")
-    Deadline(3.0).say_untried(8, 8, "widths")
+        Deadline(3.0).warn_untried(2, 8, "widths")
+    Deadline(3.0).warn_untried(8, 8, "widths")
 
 
 # -- how rows count --------------------------------------------------------------------
@@ -714,7 +714,7 @@ def test_a_source_row_that_was_not_looked_at_fills_a_hole():
     # Of the rows that are not looked at, one lies in the gap of all the others.
     order = np.flatnonzero(~kept)[:1]
     X[order] = 0.0
-    balls = find_holes(TwoSamples.of(X[kept], T[:2000]), 0)
+    balls = find_coverage_gaps(TwoSamples.of(X[kept], T[:2000]), 0)
     assert balls.hold(np.array([[0.0]])).item()
     assert not balls.without(X).hold(np.array([[0.0]])).item()
 

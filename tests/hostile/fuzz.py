@@ -43,7 +43,7 @@ from counterpoise import (
 from counterpoise.cli.files import read_file
 from counterpoise.cli.main import main
 from counterpoise.cli.options import read_config
-from counterpoise.cli.terminal import Stop
+from counterpoise.cli.terminal import CliError
 
 # A case that takes longer hangs; one that takes more memory floods.
 LONGEST_SECONDS = 60
@@ -81,7 +81,7 @@ def table_read(path: Path) -> str | None:
     """Return what is wrong with how a table is read."""
     try:
         read_file(path)
-    except (Stop, InvalidInputError):
+    except (CliError, InvalidInputError):
         return None
     return None
 
@@ -157,7 +157,7 @@ def toml_case(rng: np.random.Generator, folder: Path) -> str | None:
         "drop": "names", "max-memory": "size", "overwrite": "flag", "level": "share",
         "fail-if": "texts",
     }  # fmt: skip
-    with contextlib.suppress(Stop):
+    with contextlib.suppress(CliError):
         read_config(path, kinds)
     return None
 

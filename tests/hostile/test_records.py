@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from counterpoise import Record, diagnose
+from counterpoise import Report, diagnose
 from counterpoise.cli.main import main
 from counterpoise.datasets import make_gaussian_shift
 
@@ -32,7 +32,7 @@ def document():
     """Return a record as it is written, to be spoiled."""
     shift = make_gaussian_shift(2, n=80, m=60, random_state=0)
     found = diagnose(shift.X, shift.X_target, random_state=0)
-    return Record.from_estimator(found).to_json()
+    return Report.from_estimator(found).to_json()
 
 
 def places(part, path=()):

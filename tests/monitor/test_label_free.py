@@ -76,13 +76,13 @@ def test_intervals_are_students():
 
 
 def test_probabilities_that_are_right_take_half_of_the_model_of_the_loss():
-    from counterpoise.performance.metrics import Answers, as_metric
+    from counterpoise.performance.metrics import Predictions, as_metric
 
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2_000, 1))
     y = (rng.random(2_000) < 1 / (1 + np.exp(-2 * X[:, 0]))).astype(int)
     model = LogisticRegression(C=1e6).fit(X, y)
-    answers = Answers.of(model, [X], True)
+    answers = Predictions.of(model, [X], True)
     metric = as_metric("error_rate", model, y)
     one = LabelFree.of(metric, answers, y, X, seed=0)
     chance = model.predict_proba(X).min(axis=1)
@@ -92,7 +92,7 @@ def test_probabilities_that_are_right_take_half_of_the_model_of_the_loss():
 
 
 def test_beyond_the_reference_no_loss_is_expected_that_it_has_not_seen():
-    from counterpoise.performance.metrics import Answers, as_metric
+    from counterpoise.performance.metrics import Predictions, as_metric
 
     rng = np.random.default_rng(0)
     X = np.repeat(rng.uniform(-2, 2, (1_000, 1)), 2, axis=1)
@@ -100,9 +100,9 @@ def test_beyond_the_reference_no_loss_is_expected_that_it_has_not_seen():
     y = X[:, 0] - X[:, 1]
     model = LinearRegression().fit(X, np.zeros(1_000))
     metric = as_metric("neg_mean_squared_error", model, y)
-    one = LabelFree.of(metric, Answers.of(model, [X], False), y, X, seed=0)
+    one = LabelFree.of(metric, Predictions.of(model, [X], False), y, X, seed=0)
     # A quadratic in the columns would say sixteen.
     apart = np.array([[2.0, -2.0], [-2.0, 2.0]])
-    found = one.at(metric, apart, Answers.of(model, [apart], False))
+    found = one.at(metric, apart, Predictions.of(model, [apart], False))
     assert one.losses.mean() < found.min()
     assert found.max() < one.losses.max()

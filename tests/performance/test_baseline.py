@@ -10,12 +10,12 @@ from counterpoise.datasets import make_gaussian_shift
 from counterpoise.performance.advice import Constant
 from counterpoise.performance.loss_model import fit_loss_model as fit
 from counterpoise.performance.metrics import (
-    ClassifierAnswers,
-    RegressorAnswers,
+    ClassifierPredictions,
+    RegressorPredictions,
     as_metric,
 )
 
-NUMBERS = RegressorAnswers({"predict": np.zeros(3)})
+NUMBERS = RegressorPredictions({"predict": np.zeros(3)})
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +138,7 @@ def test_no_other_number_does_better_than_the_constant(metric):
 
 
 def test_of_classes_it_is_their_weighted_shares():
-    answers = ClassifierAnswers({"predict": np.zeros(4)}, np.array([0, 1]))
+    answers = ClassifierPredictions({"predict": np.zeros(4)}, np.array([0, 1]))
     y, weights = np.array([0, 0, 1, 1]), np.array([1.0, 1.0, 1.0, 5.0])
     found = Constant.of(as_metric("neg_log_loss", None, None), answers, y, weights)
     assert found.shares == pytest.approx([0.25, 0.75])

@@ -16,10 +16,10 @@ from counterpoise.performance.estimators import (
 from counterpoise.performance.intervals import resampled
 from counterpoise.performance.loss_model import expected_value, fit_line, fit_loss_model
 from counterpoise.performance.metrics import (
-    Answers,
-    ClassifierAnswers,
+    ClassifierPredictions,
+    Predictions,
     as_metric,
-    joined_answers,
+    joined_predictions,
 )
 from counterpoise.performance.result import label_check
 
@@ -156,7 +156,7 @@ def classifier(seed=0, n=1500):
 def test_confidence_finds_the_target_s_score(name):
     model, X, y, X_target, y_target = classifier()
     metric = as_metric(name, model, y)
-    answers, told = (Answers.of(model, [Z], True) for Z in (X, X_target))
+    answers, told = (Predictions.of(model, [Z], True) for Z in (X, X_target))
     place = (y == "b").astype(int)
     weights = np.exp(X[:, 0])
     found = confidence_estimate(metric, answers, place, weights, told, 0.95, 0)
@@ -167,7 +167,7 @@ def test_confidence_finds_the_target_s_score(name):
 
 def test_sure_probabilities_give_the_metric_itself():
     model, X, y, _, _ = classifier()
-    answers = Answers.of(model, [X], True)
+    answers = Predictions.of(model, [X], True)
     certain = np.column_stack([y == "a", y == "b"]).astype(float)
     for name in ("roc_auc", "f1_macro", "matthews_corrcoef"):
         metric = as_metric(name, model, y)
@@ -204,7 +204,7 @@ def test_separable_labels_have_a_finite_line():
 def test_a_weighted_auc_is_scikit_learn_s_with_weights():
     model, X, y, _, _ = classifier()
     metric = as_metric("roc_auc", model, y)
-    answers, ratio = Answers.of(model, [X], True), np.exp(X[:, 0])
+    answers, ratio = Predictions.of(model, [X], True), np.exp(X[:, 0])
     ones = np.ones(len(y))
     found = scored_estimate(metric, "weighted", answers, y, ones, ratio, 0.95, 0)
     assert found.value == pytest.approx(metric.value(model, X, y, ratio))
@@ -215,7 +215,7 @@ def test_the_auc_of_one_class_is_none():
     model, X, y, _, _ = classifier()
     metric = as_metric("roc_auc", model, y)
     rows = y == "a"
-    answers, ones = Answers.of(model, [X[rows]], True), np.ones(rows.sum())
+    answers, ones = Predictions.of(model, [X[rows]], True), np.ones(rows.sum())
     assert (
         scored_estimate(metric, "source", answers, y[rows], ones, None, 0.9, 0) is None
     )
@@ -229,20 +229,23 @@ def test_resamples_have_the_standard_error_of_a_mean():
 
 def test_answers_stand_for_the_model():
     model, X, _, X_target, _ = classifier()
-    answers = Answers.of(model, [X, X_target], True)
+    answers = Predictions.of(model, [X, X_target], True)
     both = np.vstack([X, X_target])
     assert (answers.predict(answers.rows) == model.predict(both)).all()
     assert answers.predict_proba([3, 5]) == pytest.approx(
         model.predict_proba(X[[3, 5]])
     )
-    assert not hasattr(Answers.of(model, [X], False), "predict_proba")
+    assert not hasattr(Predictions.of(model, [X], False), "predict_proba")
 
 
 def test_a_fold_without_a_class_gives_it_no_probability():
     model, X, _, _, _ = classifier()
     few = LogisticRegression().fit(X, np.where(X[:, 1] > 0, "b", "c"))
-    parts = [Answers.of(model, [X[:10]], True), Answers.of(few, [X[10:30]], True)]
-    joined = joined_answers(parts, [np.arange(20, 30), np.arange(20)])
+    parts = [
+        Predictions.of(model, [X[:10]], True),
+        Predictions.of(few, [X[10:30]], True),
+    ]
+    joined = joined_predictions(parts, [np.arange(20, 30), np.arange(20)])
     assert joined.classes_.tolist() == ["a", "b", "c"]
     p = joined.said["predict_proba"]
     assert p[:20, 0] == pytest.approx(np.zeros(20))
@@ -373,7 +376,7 @@ def test_the_auc_of_groups_is_as_uncertain_as_its_groups():
     X = rng.normal(size=30)[groups][:, None]
     y = (rng.random(30) < 1 / (1 + np.exp(-X[::20, 0])))[groups].astype(int)
     model = LogisticRegression().fit(X, y)
-    metric, answers = as_metric("roc_auc", model, y), Answers.of(model, [X], True)
+    metric, answers = as_metric("roc_auc", model, y), Predictions.of(model, [X], True)
     ones = np.ones(600)
     by_row, by_group = (
         scored_estimate(metric, "source", answers, y, ones, None, 0.95, 0, given)
@@ -387,7 +390,7 @@ def test_a_perfect_score_is_no_certainty():
     X = np.linspace(-1, 1, 40)[:, None]
     y = (X[:, 0] > 0).astype(int)
     model = LogisticRegression(C=1e3).fit(X, y)
-    answers = Answers.of(model, [X], True)
+    answers = Predictions.of(model, [X], True)
     for name in ("f1", "roc_auc"):
         metric = as_metric(name, model, y)
         found = scored_estimate(
@@ -439,7 +442,7 @@ def constant_classifier(n, share, seed=0):
     chance = np.where(weights == 1.0, share, 1 - share)
     labels = (rng.random(n) < chance).astype(int)
     said = {"predict": np.ones(n, dtype=int), "predict_proba": np.full((n, 2), 0.5)}
-    return ClassifierAnswers(said, np.arange(2)), labels, weights
+    return ClassifierPredictions(said, np.arange(2)), labels, weights
 
 
 @pytest.mark.parametrize("n", [400, 1600, 30_000])
@@ -460,7 +463,7 @@ def test_confidence_of_groups_is_as_uncertain_as_groups():
     groups = np.repeat(np.arange(50), 20)
     labels = (rng.random(50) < 0.7).astype(int)[groups]
     said = {"predict": labels * 0 + 1, "predict_proba": np.full((1000, 2), 0.5)}
-    answers = ClassifierAnswers(said, np.arange(2))
+    answers = ClassifierPredictions(said, np.arange(2))
     metric = as_metric("accuracy", None, labels)
     found = confidence_estimate(
         metric, answers, labels, np.ones(1000), answers, 0.95, 0, groups
@@ -513,9 +516,11 @@ def test_folds_that_know_other_classes_have_no_common_decision_function():
         "predict_proba": np.array([[0.9, 0.1], [0.2, 0.8]]),
         "decision_function": np.array([-1.0, 1.0]),
     }
-    parts = [ClassifierAnswers(said, np.array(list(names))) for names in ("ab", "bc")]
-    joined = joined_answers(parts, [np.arange(2), np.arange(2, 4)])
+    parts = [
+        ClassifierPredictions(said, np.array(list(names))) for names in ("ab", "bc")
+    ]
+    joined = joined_predictions(parts, [np.arange(2), np.arange(2, 4)])
     assert not hasattr(joined, "decision_function")
     assert joined.said["predict_proba"][:, 1].tolist() == [0.1, 0.8, 0.9, 0.2]
-    alike = joined_answers([parts[0]] * 2, [np.arange(2), np.arange(2, 4)])
+    alike = joined_predictions([parts[0]] * 2, [np.arange(2), np.arange(2, 4)])
     assert alike.said["decision_function"].tolist() == [-1, 1, -1, 1]

@@ -11,9 +11,13 @@ from sklearn.metrics import (
 )
 
 from counterpoise.performance.estimators import mean_estimates
-from counterpoise.performance.functionals import Law, as_functional, linearised
+from counterpoise.performance.functionals import Law, as_functional, linearize
 from counterpoise.performance.intervals import wilson_interval
-from counterpoise.performance.metrics import Answers, ClassifierAnswers, as_metric
+from counterpoise.performance.metrics import (
+    ClassifierPredictions,
+    Predictions,
+    as_metric,
+)
 
 NAMES = ("roc_auc", "f1", "jaccard", "precision", "recall")
 SCORES = {
@@ -40,7 +44,7 @@ def drawn(seed=0, n=400):
 @pytest.mark.parametrize("name", NAMES)
 def test_of_weighted_rows_it_is_scikit_learn_s_metric(name):
     model, x, y, weights = drawn()
-    answers = Answers.of(model, [x[:, None]], True)
+    answers = Predictions.of(model, [x[:, None]], True)
     functional = as_functional(as_metric(name, model, y), answers)
     share = weights / weights.sum()
     found = functional.influence(
@@ -57,7 +61,7 @@ def test_of_weighted_rows_it_is_scikit_learn_s_metric(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_influence_is_the_derivative_by_the_mass_of_a_row(name):
     model, x, y, weights = drawn(1)
-    answers = Answers.of(model, [x[:, None]], True)
+    answers = Predictions.of(model, [x[:, None]], True)
     functional = as_functional(as_metric(name, model, y), answers)
     points, share = functional.points(answers), weights / weights.sum()
     law = Law(points, share * y, share * (1 - y))
@@ -78,7 +82,7 @@ def test_the_doubly_robust_one_needs_only_one_of_weights_and_chances(name):
     model, *_ = drawn(n=4000)
     x, x_target = rng.normal(size=6000), rng.normal(0.8, size=6000)
     y, y_target = labels_of(rng, x), labels_of(rng, x_target)
-    answers, there = (Answers.of(model, [z[:, None]], True) for z in (x, x_target))
+    answers, there = (Predictions.of(model, [z[:, None]], True) for z in (x, x_target))
     metric = as_metric(name, model, y)
     truth = metric.value(model, x_target[:, None], y_target)
     functional = as_functional(metric, answers)
@@ -92,7 +96,7 @@ def test_the_doubly_robust_one_needs_only_one_of_weights_and_chances(name):
         ("neither", ones, flat),
     ):
         p, p_there = chances
-        one = linearised(functional, answers, y, ones, ratio, p, there, p_there)
+        one = linearize(functional, answers, y, ones, ratio, p, there, p_there)
         found[case] = abs(one.values()["doubly_robust"] - truth)
     assert found["weights"] < 0.04
     assert found["chances"] < 0.02
@@ -109,7 +113,7 @@ def rare(seed):
         "predict": (scores > 0.5).astype(int),
         "predict_proba": np.column_stack([1 - scores, scores]),
     }
-    return ClassifierAnswers(said, np.arange(2)), x, y
+    return ClassifierPredictions(said, np.arange(2)), x, y
 
 
 @pytest.mark.parametrize("name", ["roc_auc", "f1"])
@@ -120,13 +124,13 @@ def test_few_positives_have_intervals_that_hold_the_truth(name):
         key: np.concatenate([a.said[key] for a, _, _ in many])
         for key in many[0][0].said
     }
-    every = ClassifierAnswers(said, np.arange(2))
+    every = ClassifierPredictions(said, np.arange(2))
     truth = metric.value(every, every.rows, np.concatenate([y for _, _, y in many]))
     held = []
     for seed in range(150):
         answers, _, y = rare(seed)
         ones, flat = np.ones(600), np.full(600, y.mean())
-        one = linearised(
+        one = linearize(
             as_functional(metric, answers),
             answers,
             y,
@@ -143,10 +147,10 @@ def test_few_positives_have_intervals_that_hold_the_truth(name):
 
 def test_nothing_found_among_few_is_no_proof_of_nothing():
     said = {"predict": np.r_[np.ones(10), np.zeros(190)].astype(int)}
-    answers = ClassifierAnswers(said, np.arange(2))
+    answers = ClassifierPredictions(said, np.arange(2))
     y, ones = np.r_[np.zeros(190), np.ones(10)].astype(int), np.ones(200)
     metric = as_metric("f1", None, y)
-    one = linearised(
+    one = linearize(
         as_functional(metric, answers), answers, y, ones, ones, 0 * ones, answers,
         0 * ones,
     )  # fmt: skip
@@ -163,7 +167,7 @@ def test_nothing_found_among_few_is_no_proof_of_nothing():
 )
 def test_what_is_no_metric_of_two_classes_is_not_known(name, classes):
     said = {"predict": np.zeros(4, int), "predict_proba": np.full((4, classes), 0.5)}
-    answers = ClassifierAnswers(said, np.arange(classes))
+    answers = ClassifierPredictions(said, np.arange(classes))
     assert as_functional(as_metric(name, answers, [0, 1]), answers) is None
-    words = ClassifierAnswers(said, np.array(["a", "b", "c"][:classes]))
+    words = ClassifierPredictions(said, np.array(["a", "b", "c"][:classes]))
     assert as_functional(as_metric("f1", words, ["a", "b"]), words) is None

@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
 from counterpoise.performance.label_change import LabelledSample, residual_directions
-from counterpoise.performance.metrics import Answers
+from counterpoise.performance.metrics import Predictions
 from counterpoise.performance.result import combined_p_value
 
 
@@ -15,7 +15,7 @@ def chance(z):
 
 
 def labelled(model, X, y, classifier=True):
-    return LabelledSample(Answers.of(model, [X], classifier), y, X)
+    return LabelledSample(Predictions.of(model, [X], classifier), y, X)
 
 
 def p_value(source, target, ratio=None):

@@ -6,7 +6,7 @@ from scipy.stats import binomtest
 from sklearn.calibration import calibration_curve
 from sklearn.linear_model import LogisticRegression
 
-from counterpoise.performance.metrics import Answers, reliability, reliability_of
+from counterpoise.performance.metrics import Predictions, reliability, reliability_of
 
 
 def drawn(n, seed=0):
@@ -85,7 +85,7 @@ def test_of_two_classes_the_second_counts_and_of_more_the_likeliest():
     three = np.where(X[:, 1] > 1, "c", two)
     for labels in (two, three):
         model = LogisticRegression().fit(X, labels)
-        answers = Answers.of(model, [X], True)
+        answers = Predictions.of(model, [X], True)
         found = reliability_of(answers, labels, np.ones(600))
         p = model.predict_proba(X)
         if p.shape[1] == 2:
@@ -99,5 +99,5 @@ def test_of_two_classes_the_second_counts_and_of_more_the_likeliest():
 def test_a_model_without_probabilities_has_no_reliability():
     X, y = np.arange(20.0)[:, None], np.arange(20) % 2
     model = LogisticRegression().fit(X, y)
-    answers = Answers.of(model, [X], True, ("predict",))
+    answers = Predictions.of(model, [X], True, ("predict",))
     assert reliability_of(answers, y, np.ones(20)) is None

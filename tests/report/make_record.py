@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from counterpoise import KLIEP, Adapted, estimate_performance
-from counterpoise.report import Record
+from counterpoise.report import Report
 
 
 def loans(n: int, shift: float, seed: int) -> tuple[pd.DataFrame, Any]:
@@ -57,7 +57,7 @@ def loans(n: int, shift: float, seed: int) -> tuple[pd.DataFrame, Any]:
     return table, np.where(late == 1, "late", "on time")
 
 
-def complete() -> Record:
+def complete() -> Report:
     """Return the record of a fit with calibration and estimates."""
     X, y = loans(700, 0.0, 0)
     target, _ = loans(500, 0.8, 1)
@@ -91,7 +91,7 @@ def complete() -> Record:
         "source": {"file": "applications.parquet", "sha256": "0123456789abcdef" * 4},
         "target": {"file": "this month.parquet", "sha256": "fedcba9876543210" * 4},
     }
-    return Record.from_estimator(
+    return Report.from_estimator(
         model,
         performance,
         data={**files, "task": "classification", "classes": classes},

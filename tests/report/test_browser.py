@@ -18,7 +18,7 @@ from report.records_at_hand import (
 )
 from report.watched_at_hand import watched
 
-from counterpoise.report import Record, compare, render
+from counterpoise.report import Report, compare, render
 
 FIGURES = 10
 
@@ -26,8 +26,8 @@ FIGURES = 10
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
-    first = Record.from_dict(full())
-    nasty = Record.from_dict(hostile())
+    first = Report.from_dict(full())
+    nasty = Report.from_dict(hostile())
     made = {
         "full": full_page(),
         "hostile": hostile_page(),
@@ -115,7 +115,7 @@ def test_every_figure_says_what_it_is(window, pages):
 
 @pytest.mark.parametrize(("name", "made"), [("full", full), ("complete", complete)])
 def test_the_numbers_on_the_page_are_those_of_the_record(window, pages, name, made):
-    record = Record.from_dict(made())
+    record = Report.from_dict(made())
     every = set(_numbers(json.loads(record.to_json())))
     shown = window.look(pages[name], open=True)["numbers"]
     with_paths = [one for one in shown if one["path"]]

@@ -17,7 +17,7 @@ from counterpoise import (
     Adapted,
     InvalidInputError,
     PartialWeights,
-    Record,
+    Report,
     plot_classes,
     render,
 )
@@ -37,7 +37,7 @@ def model():
 
 @pytest.fixture(scope="module")
 def record(model):
-    return Record.from_estimator(model)
+    return Report.from_estimator(model)
 
 
 def test_the_record_has_the_classes(model, record):
@@ -113,4 +113,4 @@ def test_what_has_no_classes_is_refused(model):
 def test_a_weighter_alone_has_a_record_too():
     X, y, X_target, _ = make_partial()
     found = PartialWeights(random_state=0).fit(X, y, X_target=X_target)
-    assert Record.from_estimator(found).at("classes.n_absent") == 3
+    assert Report.from_estimator(found).at("classes.n_absent") == 3

@@ -6,7 +6,7 @@ import pytest
 from report.records_at_hand import RECORDS, full, full_page
 
 from counterpoise.cli.options import Parser
-from counterpoise.cli.terminal import BadData, WrongUse
+from counterpoise.cli.terminal import DataError, UsageError
 from counterpoise.cli.tools import add_compare, add_report
 from counterpoise.report import render
 
@@ -29,7 +29,7 @@ def test_a_record_becomes_the_same_page_again(tmp_path):
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert page == render(full(), record_file="report.json").html
     assert 'href="./report.json"' in page
-    with pytest.raises(WrongUse, match="already there"):
+    with pytest.raises(UsageError, match="already there"):
         command("report", record)
     assert command("report", record, "--overwrite") == 0
 
@@ -65,7 +65,7 @@ def test_two_records_are_compared_in_text_or_on_a_page(tmp_path, capsys):
 def test_what_cannot_be_read_is_named_with_its_file(tmp_path, text):
     path = tmp_path / "odd.json"
     path.write_text(text)
-    with pytest.raises(BadData, match=r"odd\.json: "):
+    with pytest.raises(DataError, match=r"odd\.json: "):
         command("report", path)
 
 

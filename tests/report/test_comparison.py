@@ -4,16 +4,16 @@ import re
 
 from report.records_at_hand import full, hostile
 
-from counterpoise.report import Record, compare
+from counterpoise.report import Report, compare
 
 
 def test_changes_are_the_second_minus_the_first():
     first, second = full(), full()
     second["shift"]["auc"] = first["shift"]["auc"] + 0.1
-    found = compare(Record.from_dict(first), Record.from_dict(second))
+    found = compare(Report.from_dict(first), Report.from_dict(second))
     line = next(line for line in found.text().splitlines() if "(AUC)" in line)
     assert line.split()[-3:] == ["0.752", "0.852", "+0.100"]
-    same = compare(Record.from_dict(first), Record.from_dict(first)).text()
+    same = compare(Report.from_dict(first), Report.from_dict(first)).text()
     line = next(line for line in same.splitlines() if "(AUC)" in line)
     assert line.split()[-1] == "0"
 
@@ -23,27 +23,27 @@ def test_columns_are_matched_by_name_and_sorted_by_change():
     moved = second["shift"]["features"][7]
     moved["effect"] += 3.0
     second["shift"]["features"].append({**moved, "name": "new column", "effect": 2.0})
-    text = compare(Record.from_dict(first), Record.from_dict(second)).text()
+    text = compare(Report.from_dict(first), Report.from_dict(second)).text()
     rows = text.partition("Column by column")[2].splitlines()[2:4]
     assert [row.split("  ")[1] for row in rows] == [moved["name"], "new column"]
 
 
 def test_records_with_nothing_in_common_can_be_compared():
-    empty = Record.from_dict({})
-    found = compare(empty, Record.from_dict(full()), names=("a", "b"))
+    empty = Report.from_dict({})
+    found = compare(empty, Report.from_dict(full()), names=("a", "b"))
     assert found.text().startswith("a: Nothing was compared")
     assert compare(empty, empty).tables == ()
 
 
 def test_names_do_not_break_the_page():
-    nasty = Record.from_dict(hostile())
+    nasty = Report.from_dict(hostile())
     html = compare(nasty, nasty, names=("<script>", "\x00")).html
     assert not re.search(r"<script", html)
     assert "\x00" not in html
 
 
 def test_records_of_the_same_data_are_compared_without_a_word():
-    first = Record.from_dict(full())
+    first = Report.from_dict(full())
     assert compare(first, first).warnings == ()
 
 
@@ -56,7 +56,7 @@ def test_other_labels_metrics_columns_and_tables_are_told():
         record["headline"]["metric"] = f"metric {mark}"
         for part in ("source", "target"):
             record["data"].setdefault(part, {})["sha256"] = mark
-    found = compare(Record.from_dict(first), Record.from_dict(second))
+    found = compare(Report.from_dict(first), Report.from_dict(second))
     assert [one.partition(" (")[0].partition(":")[0] for one in found.warnings] == [
         "the labels differ",
         "the metrics differ",
@@ -72,7 +72,7 @@ def test_the_scores_are_those_with_which_the_reports_lead():
     record = full()
     metric = record["headline"]["metric"]
     record["headline"]["value"] = 7.0
-    found = compare(Record.from_dict(record), Record.from_dict(record))
+    found = compare(Report.from_dict(record), Report.from_dict(record))
     scores = next(table for table in found.tables if table.name == "scores")
     words = [row for row in scores.rows if str(row[0]).endswith("new data")]
     assert metric in record["performance"]["metrics"]

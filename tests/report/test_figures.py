@@ -26,7 +26,7 @@ from counterpoise.plot import (
     plot_trade_off,
     plot_weights,
 )
-from counterpoise.report import Record, render
+from counterpoise.report import Report, render
 from counterpoise.report.drawings import calibration_drawing
 
 mpl.use("agg")
@@ -106,13 +106,13 @@ PLOTS = (
 @pytest.mark.parametrize("plot", PLOTS, ids=lambda plot: plot.__name__)
 def test_a_record_is_drawn_where_one_wants_it(plot):
     _, ax = mpl.pyplot.subplots()
-    assert plot(Record.from_dict(full()), ax=ax) is ax
+    assert plot(Report.from_dict(full()), ax=ax) is ax
     assert ax.has_data()
 
 
 @pytest.mark.parametrize("plot", [plot_balance, plot_overlap, plot_weights])
 def test_a_fitted_object_is_drawn_like_its_record(plot, kliep):
-    drawn = [plot(one) for one in (kliep, Record.from_estimator(kliep))]
+    drawn = [plot(one) for one in (kliep, Report.from_estimator(kliep))]
     extents = [ax.dataLim.get_points() for ax in drawn]
     np.testing.assert_allclose(*extents, atol=2e-3)
 
@@ -120,7 +120,7 @@ def test_a_fitted_object_is_drawn_like_its_record(plot, kliep):
 @pytest.mark.parametrize("plot", PLOTS, ids=lambda plot: plot.__name__)
 def test_a_record_without_the_section_is_refused(plot):
     with pytest.raises(ValueError, match=r"no section|no history|selected nothing"):
-        plot(Record.from_dict({}))
+        plot(Report.from_dict({}))
 
 
 @pytest.mark.parametrize("kind", ["sorted", "histogram", "lorenz", "clipping"])
@@ -132,7 +132,7 @@ def test_the_weights_are_drawn_in_every_kind(kliep, kind):
 
 
 def test_the_columns_of_the_love_plot_are_the_worst_first():
-    ax = plot_balance(Record.from_dict(full()), most=5)
+    ax = plot_balance(Report.from_dict(full()), most=5)
     names = [text.get_text() for text in ax.get_yticklabels()]
     assert names == [one["name"] for one in full()["balance"]["features"][:5]]
 
@@ -140,13 +140,13 @@ def test_the_columns_of_the_love_plot_are_the_worst_first():
 def test_a_column_named_in_mathematics_is_drawn_as_it_is():
     found = full()
     found["balance"]["features"][0]["name"] = "$\\frac{"
-    ax = plot_balance(Record.from_dict(found))
+    ax = plot_balance(Report.from_dict(found))
     ax.figure.canvas.draw()
     assert ax.get_yticklabels()[0].get_text() == "$\\frac{"
 
 
 def test_one_metric_of_several_can_be_drawn():
-    record = Record.from_dict(full())
+    record = Report.from_dict(full())
     assert "accuracy" in plot_performance(record, metric="accuracy").get_xlabel()
     with pytest.raises(ValueError, match="metric must be one of neg_log_loss"):
         plot_performance(record, metric="f1")
@@ -163,7 +163,7 @@ def test_the_spectrum_is_drawn_before_and_after_weighting():
         ("after weighting", weight_estimator.spectrum_),
     ):
         np.testing.assert_allclose(drawn[told], spectrum.eigenvalues, atol=1e-12)
-    section = Record.from_estimator(weight_estimator)["shift"]["spectrum"]
+    section = Report.from_estimator(weight_estimator)["shift"]["spectrum"]
     assert section["least"] == weight_estimator.discrepancy_
     assert section["direction"][0]["name"] == "x2"
     found = diagnose(X, T, n_permutations=0, random_state=0)
@@ -177,10 +177,10 @@ def test_the_page_tells_what_weighting_removes():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(80, 3)), rng.normal(size=(60, 3)) * [1, 1, 5]
     weight_estimator = DiscrepancyWeights().fit(X, X_target=T)
-    html = render(Record.from_estimator(weight_estimator)).html
+    html = render(Report.from_estimator(weight_estimator)).html
     assert "In which directions do the data spread differently?" in html
     assert "What is left lies mostly along" in html
-    rows = Record.from_estimator(DiscrepancyWeights(kernel="rbf").fit(X, X_target=T))
+    rows = Report.from_estimator(DiscrepancyWeights(kernel="rbf").fit(X, X_target=T))
     # Rows of a kernel are no aggregates.
     assert rows["shift"]["spectrum"]["direction"] == []
     assert "What is left" not in render(rows).html
@@ -216,7 +216,7 @@ def test_calibration_is_drawn_from_its_bins_with_intervals():
 
 def test_the_caption_of_calibration_has_its_error_and_the_table_its_bins():
     found = full()
-    drawing = calibration_drawing(Record.from_dict(found))
+    drawing = calibration_drawing(Report.from_dict(found))
     section = found["performance"]["calibration"]
     assert any(
         getattr(part, "path", "") == "performance.calibration.error"
@@ -228,10 +228,10 @@ def test_the_caption_of_calibration_has_its_error_and_the_table_its_bins():
     ]
     for one in section["bins"]:
         one["low"] = one["high"] = None
-    bare = calibration_drawing(Record.from_dict(found))
+    bare = calibration_drawing(Report.from_dict(found))
     assert all(row[2] is row[3] is None for row in bare.data.rows)
     section["bins"] = []
-    assert calibration_drawing(Record.from_dict(found)) is None
+    assert calibration_drawing(Report.from_dict(found)) is None
 
 
 def test_the_worst_columns_are_drawn_with_their_three_shares():

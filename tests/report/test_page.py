@@ -21,7 +21,7 @@ from report.records_at_hand import (
 )
 
 import counterpoise.report
-from counterpoise.report import Record, render
+from counterpoise.report import Report, render
 from counterpoise.report.formatting import Link
 from counterpoise.report.verdict import verdict_of
 
@@ -48,7 +48,7 @@ class Elements(HTMLParser):
 
 
 def test_the_same_record_gives_the_same_bytes():
-    again = render(Record.from_json(Record.from_dict(full()).to_json()))
+    again = render(Report.from_json(Report.from_dict(full()).to_json()))
     assert again.html == full_page().html
 
 
@@ -250,16 +250,16 @@ def test_every_verdict_has_its_words(verdict, adapted, begins):
     found = full()
     found["shift"]["verdict"] = verdict
     found["model"]["adapted"] = adapted
-    first = verdict_of(Record.from_dict(found))
+    first = verdict_of(Report.from_dict(found))
     assert first.title.startswith(begins)
     assert first.steps
-    alone = verdict_of(Record.from_dict({"shift": found["shift"]}))
+    alone = verdict_of(Report.from_dict({"shift": found["shift"]}))
     assert "model" not in alone.title or "deploy" in alone.title
     assert alone.steps
 
 
 def test_the_three_worst_columns_are_drawn_part_by_part():
-    record = Record.from_dict(complete())
+    record = Report.from_dict(complete())
     html = complete_page().html
     figure = html.partition('id="worst-title"')[2].partition("</article>")[0]
     assert figure.count("<svg") == len(record["balance"]["worst"]) == 3

@@ -6,7 +6,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from counterpoise import Record, WeightedSVC, WeightedSVR, plot_path, render
+from counterpoise import Report, WeightedSVC, WeightedSVR, plot_path, render
 from counterpoise.adaptation.guard import choose_mixing
 from counterpoise.performance.intervals import folds_of
 from counterpoise.performance.metrics import as_metric
@@ -51,8 +51,8 @@ def test_the_line_is_the_curve_and_the_shades_its_optimal_intervals(path):
 
 
 def test_a_record_is_drawn_like_its_path(path):
-    record = Record.from_estimator(path)
-    again = Record.from_json(record.to_json())
+    record = Report.from_estimator(path)
+    again = Report.from_json(record.to_json())
     assert again == record
     for mine, theirs in zip(
         drawn(plot_path(path)), drawn(plot_path(again)), strict=True
@@ -61,13 +61,13 @@ def test_a_record_is_drawn_like_its_path(path):
 
 
 def test_the_record_tells_the_path_and_its_proof(path):
-    section = Record.from_estimator(path)["path"]
+    section = Report.from_estimator(path)["path"]
     assert section["events"] == path.n_events
     assert section["breakpoints"] == path.thetas.size
     assert section["model"] == "WeightedSVC"
     assert section["residual"] <= 1e-9
     assert section["curve"]["best"] == path.validation_error.minimum
-    assert Record.from_estimator(path)["reproduce"]["parameters"]["C"] == 3.0
+    assert Report.from_estimator(path)["reproduce"]["parameters"]["C"] == 3.0
 
 
 def test_long_curves_are_thinned_in_a_record_and_keep_their_minimum():
@@ -77,7 +77,7 @@ def test_long_curves_are_thinned_in_a_record_and_keep_their_minimum():
     path = model.path(epsilon=(1.0, 0.01), X_val=X[300:], y_val=y[300:])
     curve = path.validation_error
     assert curve.thetas.size > 400
-    told = Record.from_estimator(path)["path"]["curve"]
+    told = Report.from_estimator(path)["path"]["curve"]
     assert len(told["thetas"]) <= 400
     uncovered_fraction = curve.thinned(400)
     assert uncovered_fraction.minimum == pytest.approx(curve.minimum, rel=1e-6)
@@ -88,11 +88,11 @@ def test_long_curves_are_thinned_in_a_record_and_keep_their_minimum():
 def test_a_path_without_validation_rows_has_no_picture(path):
     X, y, w, _ = rows(60)
     bare = WeightedSVC().fit(X, y).path(w)
-    assert Record.from_estimator(bare)["path"]["curve"] is None
+    assert Report.from_estimator(bare)["path"]["curve"] is None
     with pytest.raises(ValueError, match="without X_val"):
         plot_path(bare)
     with pytest.raises(ValueError, match="no section 'path'"):
-        plot_path(Record.from_dict({}))
+        plot_path(Report.from_dict({}))
 
 
 def test_a_path_in_C_is_drawn_by_its_logarithm():
@@ -117,7 +117,7 @@ def test_a_curve_alone_is_drawn_where_one_wants_it(path):
 
 
 def test_the_page_shows_the_path(path):
-    page = render(Record.from_estimator(path))
+    page = render(Report.from_estimator(path))
     assert "How does the error change along the path?" in page.html
     assert "exact up to rounding" in page.html
 
@@ -130,7 +130,7 @@ def test_the_page_tells_shares_of_the_weights_as_shares():
     metric = as_metric(None, model, y)
     guard = choose_mixing(model, metric, X, y, w, np.ones(120), folds).to_dict()
     chosen = next(e for e in guard["exponents"] if e > 0.0)
-    record = Record.from_dict({"guard": {**guard, "chosen": chosen}})
+    record = Report.from_dict({"guard": {**guard, "chosen": chosen}})
     html = render(record).html
     assert "of the weights, beside equal ones" in html
     assert "weights to the power" not in html

@@ -18,7 +18,7 @@ from sklearn.metrics import roc_auc_score
 from counterpoise import KLIEP, Adapted, AutoWeights, diagnose
 from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.datasets import make_gaussian_shift, make_sinc_shift
-from counterpoise.report import Record, log_to_mlflow, render
+from counterpoise.report import Report, log_to_mlflow, render
 from counterpoise.report.report import SCHEMA_VERSION
 from counterpoise.report.sections import SeenRows, balance_section
 from counterpoise.shift.support import overlap
@@ -45,7 +45,7 @@ def adapted():
 
 @pytest.fixture(scope="module")
 def record(adapted):
-    return Record.from_estimator(adapted)
+    return Report.from_estimator(adapted)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_every_step_has_its_section(record):
 
 def test_a_record_comes_back_as_it_was(record, tmp_path):
     record.save(tmp_path / "record.json")
-    again = Record.load(tmp_path / "record.json")
+    again = Report.load(tmp_path / "record.json")
     assert again == record
     assert again.to_json() == record.to_json()
 
@@ -81,7 +81,7 @@ def test_one_seed_gives_one_record(adapted, record):
     label = (shift.y > np.median(shift.y)).astype(int)
     again = Adapted(LogisticRegression(), random_state=0)
     again.fit(shift.X, label, X_target=shift.X_target)
-    assert Record.from_estimator(again).to_json() == record.to_json()
+    assert Report.from_estimator(again).to_json() == record.to_json()
 
 
 # Of every committed record: how many figures it has, and a number that is in it.
@@ -90,7 +90,7 @@ COMMITTED = {"adapted": (10, 0.752), "complete": (12, 0.851)}
 
 @pytest.mark.parametrize("path", sorted(RECORDS.glob("*.json")), ids=lambda p: p.stem)
 def test_a_committed_record_loads_and_renders(path):
-    record = Record.load(path)
+    record = Report.load(path)
     page = render(record)
     figures, auc = COMMITTED[path.stem]
     assert page.html.count("<figure") == figures
@@ -116,27 +116,27 @@ def test_no_key_disappears_within_a_version():
 @pytest.mark.parametrize("text", ["", "[]", "{}", "no json", '{"shift": {}}'])
 def test_what_is_no_record_is_refused(text):
     with pytest.raises(ValueError, match="this is no record"):
-        Record.from_json(text)
+        Report.from_json(text)
 
 
 @pytest.mark.parametrize("version", [0, 1, 99, "2", None, True, 1.5])
 def test_another_version_is_refused(version):
     with pytest.raises(ValueError, match="reads 2: run the command again"):
-        Record.from_dict({"schema_version": version})
+        Report.from_dict({"schema_version": version})
 
 
 def test_numbers_that_json_has_not_are_null_with_a_reason():
-    record = Record.from_dict({"a": {"b": np.nan, "c": [np.inf, 1.0]}})
+    record = Report.from_dict({"a": {"b": np.nan, "c": [np.inf, 1.0]}})
     assert record.to_dict()["a"] == {"b": None, "c": [None, 1.0]}
     assert record["undefined"] == {"a.b": "not a number", "a.c.0": "infinite"}
-    assert Record.from_json(record.to_json()) == record
+    assert Report.from_json(record.to_json()) == record
 
 
 def test_an_object_does_not_slip_into_a_record():
     with pytest.raises(TypeError, match=r"a\.b is a object"):
-        Record.from_dict({"a": {"b": object()}})
+        Report.from_dict({"a": {"b": object()}})
     with pytest.raises(TypeError, match="a record is of an Adapted"):
-        Record.from_estimator(LogisticRegression())
+        Report.from_estimator(LogisticRegression())
 
 
 def test_metrics_are_flat_finite_floats(record):
@@ -154,23 +154,23 @@ def test_a_tracker_gets_numbers_under_names_that_it_takes(monkeypatch):
         log_text=lambda text, name: texts.update({name: text}),
     )
     monkeypatch.setitem(sys.modules, "mlflow", fake)
-    record = Record.from_dict({"shift": {"auc": 0.5, "<b>": 1}, "n": 2})
+    record = Report.from_dict({"shift": {"auc": 0.5, "<b>": 1}, "n": 2})
     log_to_mlflow(record, prefix="week 7/")
     assert logged == {"week 7/shift.auc": 0.5, "week 7/shift._b_": 1.0, "week 7/n": 2.0}
-    assert Record.from_json(texts["counterpoise/report.json"]) == record
+    assert Report.from_json(texts["counterpoise/report.json"]) == record
 
 
 def test_a_missing_tracker_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "mlflow", None)
     with pytest.raises(ImportError, match="pip install mlflow"):
-        log_to_mlflow(Record.from_dict({}))
+        log_to_mlflow(Report.from_dict({}))
 
 
 def test_no_row_and_no_time_is_in_a_record():
     X, target = mixed_table(400, 0.0, 0), mixed_table(300, 0.6, 1)
     X["secret"] = [f"citizen {k}" for k in range(len(X))]
     target["secret"] = [f"citizen {k + 900}" for k in range(len(target))]
-    record = Record.from_estimator(
+    record = Report.from_estimator(
         diagnose(X, target, n_permutations=0, random_state=0)
     )
     text = record.to_json()
@@ -185,7 +185,7 @@ def test_the_size_does_not_grow_with_the_rows():
     for n in (300, 6_000):
         shift = make_gaussian_shift(4, n=n, m=n, random_state=0)
         kliep = KLIEP(gamma=0.3, random_state=0).fit(shift.X, X_target=shift.X_target)
-        sizes.append(len(Record.from_estimator(kliep).to_json()))
+        sizes.append(len(Report.from_estimator(kliep).to_json()))
     assert sizes[1] < 1.2 * sizes[0]
 
 
@@ -193,7 +193,7 @@ def test_balance_is_that_of_the_columns_themselves(kliep):
     shift = make_sinc_shift(random_state=0)
     x, t, w = shift.X[:, 0], shift.X_target[:, 0], kliep.weights_
     spread = np.sqrt((x.var() + t.var()) / 2)
-    (feature,) = Record.from_estimator(kliep)["balance"]["features"]
+    (feature,) = Report.from_estimator(kliep)["balance"]["features"]
     assert feature["before"] == pytest.approx(abs(t.mean() - x.mean()) / spread)
     after = abs(t.mean() - np.average(x, weights=w)) / spread
     assert feature["after"] == pytest.approx(after, abs=1e-12)
@@ -219,7 +219,7 @@ def test_a_column_is_as_far_apart_as_the_worst_of_its_codes():
 
 def test_the_curve_of_the_classifier_has_the_area_that_is_told(kliep):
     shift = make_sinc_shift(random_state=0)
-    section = Record.from_estimator(kliep)["overlap"]
+    section = Report.from_estimator(kliep)["overlap"]
     area = np.trapezoid(section["roc"]["target"], section["roc"]["source"])
     assert area == pytest.approx(section["auc"], abs=2e-3)
     seen = overlap(shift.X, shift.X_target, random_state=0)
@@ -233,14 +233,14 @@ def test_the_curve_is_that_of_the_diagnosis(adapted, record):
     shift = make_sinc_shift(random_state=0)
     own = Adapted(LogisticRegression(), KLIEP(gamma=1.0), random_state=3)
     own.fit(shift.X, (shift.y > 0).astype(int), X_target=shift.X_target)
-    assert Record.from_estimator(own)["overlap"]["auc"] == pytest.approx(
+    assert Report.from_estimator(own)["overlap"]["auc"] == pytest.approx(
         own.diagnosis_.auc
     )
 
 
 def test_densities_are_shares_before_and_after_weighting(kliep):
     shift = make_sinc_shift(random_state=0)
-    found = Record.from_estimator(kliep)["overlap"]["densities"]
+    found = Report.from_estimator(kliep)["overlap"]["densities"]
     for key in ("source", "weighted", "target"):
         assert sum(found[key]) == pytest.approx(1.0)
     seen = overlap(shift.X, shift.X_target, random_state=0)
@@ -249,7 +249,7 @@ def test_densities_are_shares_before_and_after_weighting(kliep):
 
 
 def test_the_weights_are_told_in_aggregates_that_agree(kliep):
-    section = Record.from_estimator(kliep)["weights"]
+    section = Report.from_estimator(kliep)["weights"]
     w = kliep.weights_
     assert section["effective_size"] == pytest.approx(effective_sample_size(w))
     assert sum(section["histogram"]["rows"]) == w.size
@@ -263,7 +263,7 @@ def test_the_weights_are_told_in_aggregates_that_agree(kliep):
 
 
 def test_what_a_caller_knows_is_put_over_what_the_fit_knows(kliep):
-    record = Record.from_estimator(
+    record = Report.from_estimator(
         kliep,
         data={"classes": [{"class": "a", "rows": 9}, {"class": "b", "rows": 1}]},
         reproduce={"command": "run"},
@@ -279,7 +279,7 @@ def test_what_a_caller_knows_is_put_over_what_the_fit_knows(kliep):
 def test_a_fit_without_a_target_has_a_record():
     model = Adapted(LogisticRegression(), missing_target="ignore")
     model.fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
-    page = render(Record.from_estimator(model))
+    page = render(Report.from_estimator(model))
     assert "there is no new data" in page.html
 
 

@@ -3,7 +3,7 @@
 import pytest
 from report.records_at_hand import full
 
-from counterpoise.report import Record, render
+from counterpoise.report import Report, render
 from counterpoise.report.formatting import to_text
 from counterpoise.report.verdict import verdict_of
 
@@ -21,11 +21,11 @@ CHECK = {
 def score_answer(**headline):
     found = full()
     found["headline"] |= headline
-    return verdict_of(Record.from_dict(found)).answers[-1]
+    return verdict_of(Report.from_dict(found)).answers[-1]
 
 
 def steps_of(found):
-    return [to_text(step) for step in verdict_of(Record.from_dict(found)).steps]
+    return [to_text(step) for step in verdict_of(Report.from_dict(found)).steps]
 
 
 def test_a_space_that_does_not_break_is_not_spelt_out():
@@ -65,7 +65,7 @@ def test_a_score_is_the_same_only_if_it_is_well_known(low, value, high, short):
 def test_labels_that_contradict_the_estimate_lead():
     found = full()
     found["performance"]["metrics"]["neg_log_loss"]["check"] = CHECK
-    first = verdict_of(Record.from_dict(found))
+    first = verdict_of(Report.from_dict(found))
     assert first.title.startswith("The labelled new rows contradict the estimate")
     assert "has changed" in first.title
     steps = steps_of(found)
@@ -76,21 +76,21 @@ def test_labels_that_contradict_the_estimate_lead():
 def test_a_score_that_was_measured_by_labels_is_not_doubtful():
     found = full()
     found["performance"]["metrics"]["neg_log_loss"]["check"] = CHECK
-    assert verdict_of(Record.from_dict(found)).answers[-1].short == "Doubtful"
+    assert verdict_of(Report.from_dict(found)).answers[-1].short == "Doubtful"
     found["headline"] |= {"estimate": "labelled", "value": 2.2, "low": 2, "high": 2.4}
-    first = verdict_of(Record.from_dict(found))
+    first = verdict_of(Report.from_dict(found))
     assert first.answers[-1].short == "Worse"
     assert any("expected log-loss of 2.20" in to_text(step) for step in first.steps)
 
 
 def test_what_rests_on_the_old_relation_is_withdrawn_where_it_has_changed():
     found = full()
-    before = verdict_of(Record.from_dict(found))
+    before = verdict_of(Report.from_dict(found))
     assert before.answers[2].short in ("Yes", "Probably", "Perhaps", "No")
     assert any(one.label.startswith("Expected") for one in before.numbers)
     assert "calibration" in render(found).html
     found["performance"]["metrics"]["neg_log_loss"]["check"] = CHECK
-    after = verdict_of(Record.from_dict(found))
+    after = verdict_of(Report.from_dict(found))
     assert after.answers[2].short == "Withdrawn"
     # The estimate that leads is none of labels.
     assert not any(one.label.startswith("Expected") for one in after.numbers)
@@ -135,7 +135,7 @@ def test_rows_that_were_not_fitted_to_are_no_training_data():
     found = full()
     del found["model"], found["guard"], found["weights"]
     found["reproduce"]["command"] = "evaluate"
-    answer = verdict_of(Record.from_dict(found)).answers[-1]
+    answer = verdict_of(Report.from_dict(found)).answers[-1]
     assert to_text(answer.told).startswith("On the labelled rows its log-loss is")
     assert "`counterpoise run`" in steps_of(found)[0]
     del found["reproduce"]

@@ -5,7 +5,7 @@ import pytest
 from report.watched_at_hand import watched
 from sklearn.linear_model import LinearRegression
 
-from counterpoise import InvalidInputError, ModelMonitor, Record, plot_monitor, render
+from counterpoise import InvalidInputError, ModelMonitor, Report, plot_monitor, render
 
 
 def test_the_page_of_a_watch_has_no_script_and_escapes_what_it_shows():
@@ -33,9 +33,9 @@ def test_a_watch_has_a_record_and_a_picture():
         model, X=X, y=X[:, 0] + rng.standard_normal(200), random_state=0
     )
     monitor.update(rng.standard_normal((40, 2)), time="2024-01-01")
-    record = Record.from_estimator(monitor)
+    record = Report.from_estimator(monitor)
     assert record.monitor["n_looks"] == 1
-    assert Record.from_json(record.to_json()) == record
+    assert Report.from_json(record.to_json()) == record
     assert plot_monitor(monitor).get_ylabel() == "mean squared error"
     with pytest.raises(InvalidInputError, match="metric must be one of"):
         plot_monitor(record, metric="mae")

@@ -16,9 +16,9 @@ from counterpoise.data.table import Table
 from counterpoise.datasets import make_uncovered_cluster
 from counterpoise.shift.columns import FeatureShift
 from counterpoise.shift.diagnosis import Diagnosis, diagnose
-from counterpoise.shift.kernel_two_sample import mmd
 from counterpoise.shift.separation import UncoveredRows
 from counterpoise.shift.support import overlap
+from counterpoise.shift.two_sample_tests import mmd
 
 VERDICTS = {
     0.0: "no shift detected",

@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 import counterpoise
 from counterpoise.shift import discrepancy_distance as moment_pair
 from counterpoise.shift.discrepancy_distance import discrepancy, discrepancy_spectrum
-from counterpoise.shift.kernel_two_sample import mmd
+from counterpoise.shift.two_sample_tests import mmd
 
 
 @pytest.fixture

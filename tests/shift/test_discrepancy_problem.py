@@ -12,7 +12,7 @@ from counterpoise.shift.discrepancy_distance import (
     kernel_matrix,
     pose_discrepancy,
 )
-from counterpoise.shift.kernel_two_sample import mmd, pooled_gamma
+from counterpoise.shift.two_sample_tests import mmd, pooled_gamma
 
 LINEAR = Kernel("linear")
 

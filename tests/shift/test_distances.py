@@ -11,7 +11,7 @@ from counterpoise.shift.columns import (
     shares_p_value,
     standardized_difference,
 )
-from counterpoise.shift.kernel_two_sample import (
+from counterpoise.shift.two_sample_tests import (
     means_p_value,
 )
 

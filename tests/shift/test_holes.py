@@ -10,16 +10,16 @@ from counterpoise import AutoWeights, estimate_performance
 from counterpoise.data.two_samples import TwoSamples
 from counterpoise.errors import PartialOverlapWarning
 from counterpoise.shift.diagnosis import diagnose
-from counterpoise.shift.kernel_two_sample import (
-    CutColumn,
-    blocks_of,
-    cell_tests,
-)
 from counterpoise.shift.support import (
-    find_holes,
+    find_coverage_gaps,
     is_hole,
     is_surrounded,
     overlap,
+)
+from counterpoise.shift.two_sample_tests import (
+    CutColumn,
+    blocks_of,
+    cell_tests,
 )
 
 EMPTY = np.array([[2, 5], [6, 1], [0, 3], [4, 7]])
@@ -55,7 +55,7 @@ def empty(codes):
 def test_a_square_hole_is_found_with_its_rows_and_named_by_its_columns(d):
     for seed in range(3):
         X, T = square(1000, d, seed)
-        found = find_holes(TwoSamples.of(X, T), seed)
+        found = find_coverage_gaps(TwoSamples.of(X, T), seed)
         assert found.tells
         assert found.balls[0].columns == (0, 1)
         rows = found.hold(T)
@@ -82,7 +82,7 @@ def test_where_nothing_shifts_no_hole_is_found():
         rng = np.random.default_rng(seed)
         X, T = rng.normal(size=(2, 300, 4))
         X[:, 3], T[:, 3] = rng.integers(0, 5, (2, 300))
-        tells.append(find_holes(TwoSamples.of(X, T), seed).tells)
+        tells.append(find_coverage_gaps(TwoSamples.of(X, T), seed).tells)
     assert np.mean(tells) <= 0.05
 
 
@@ -133,7 +133,7 @@ def test_the_order_of_rows_does_not_matter_and_sparse_rows_have_none():
     assert one.holes.p_value == other.holes.p_value
     np.testing.assert_array_equal(one.in_hole, other.in_hole[::-1])
     rows = sparse.csr_array(X), sparse.csr_array(T)
-    assert find_holes(TwoSamples.of(*rows), 0).p_value == 1.0
+    assert find_coverage_gaps(TwoSamples.of(*rows), 0).p_value == 1.0
 
 
 def test_levels_of_a_category_are_one_block_whatever_their_scale():
@@ -191,9 +191,9 @@ def test_weights_make_rows_count_in_cells():
     rng = np.random.default_rng(0)
     X, T = rng.integers(0, 4, (2, 600, 2)).astype(float)
     weight = np.where((X == 1).all(axis=1), 1e-9, 1.0)
-    found = find_holes(TwoSamples.of(X, T, weight), 0)
+    found = find_coverage_gaps(TwoSamples.of(X, T, weight), 0)
     assert found.tells
-    assert not find_holes(TwoSamples.of(X, T), 0).tells
+    assert not find_coverage_gaps(TwoSamples.of(X, T), 0).tells
 
 
 @pytest.mark.parametrize("shift", [0.5, 1.0, 2.0])
@@ -202,7 +202,7 @@ def test_a_smooth_shift_has_no_holes(shift):
         rng = np.random.default_rng(seed)
         X, T = rng.normal(size=(2, 600, 4))
         T[:, :2] += shift
-        holes = find_holes(TwoSamples.of(X, T), seed)
+        holes = find_coverage_gaps(TwoSamples.of(X, T), seed)
         assert holes.tells
         assert holes.hold(T).mean() < 0.03
 

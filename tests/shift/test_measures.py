@@ -10,9 +10,9 @@ from scipy import sparse
 from scipy.spatial.distance import pdist
 from sklearn.metrics.pairwise import rbf_kernel
 
-from counterpoise.shift import kernel_two_sample as measures
+from counterpoise.shift import two_sample_tests as measures
 from counterpoise.shift.domain_classifier import domain_auc, domain_score
-from counterpoise.shift.kernel_two_sample import mmd
+from counterpoise.shift.two_sample_tests import mmd
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import pdist
 
-from counterpoise.shift.kernel_two_sample import ROWS_MEASURED, median_gamma
+from counterpoise.shift.two_sample_tests import ROWS_MEASURED, median_gamma
 
 
 @pytest.mark.parametrize("n", [3, 8, 9, 50])

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from counterpoise import diagnose, discrepancy
 from counterpoise.data.two_samples import TwoSamples
-from counterpoise.report import Record
+from counterpoise.report import Report
 from counterpoise.shift.diagnosis import reweighting_of
 
 NAMES = ["a", "b", "c"]
@@ -106,9 +106,9 @@ def test_the_diagnosis_says_it_in_a_sentence(two):
     section = found.to_dict()["spectrum"]
     assert section["direction"][0]["name"] == "c"
     assert section["removable"] == found.reweighting.removable
-    record = Record.from_estimator(found)
+    record = Report.from_estimator(found)
     assert record.at("shift.spectrum.least") == found.reweighting.after
-    assert Record.from_json(record.to_json()) == record
+    assert Report.from_json(record.to_json()) == record
 
 
 def test_where_all_can_be_removed_no_direction_is_named(two):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from counterpoise import KLIEP, Adapted, diagnose
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.errors import NoOverlapError
 from counterpoise.shift.separation import column_apart, separating_columns
 
@@ -34,7 +34,7 @@ def changed(how):
 
 @pytest.mark.parametrize("how", ["unit", "range", "new categories", "missing"])
 def test_a_column_is_named_by_how_it_sets_the_samples_apart(how):
-    found = separating_columns(SamplesAsRead.read(*changed(how)), 0)
+    found = separating_columns(Samples.read(*changed(how)), 0)
     (column,) = found.columns
     assert (column.name, column.how) == ("height", how)
     assert found.covered > 0.95
@@ -73,7 +73,7 @@ def test_names_that_cannot_be_printed_are_spelt_out():
     X, T = changed("unit")
     names = {"height": "h\x1b[2J\u202e" + "x" * 500}
     found = separating_columns(
-        SamplesAsRead.read(X.rename(columns=names), T.rename(columns=names)), 0
+        Samples.read(X.rename(columns=names), T.rename(columns=names)), 0
     )
     assert "\x1b" not in str(found).split("--drop")[0]
 
@@ -97,7 +97,7 @@ def test_wide_samples_that_all_columns_tell_apart_have_the_first_named():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(100, 120)), rng.normal(1.0, 1.0, size=(100, 120))
     T[:, :9] += 1.0
-    found = separating_columns(SamplesAsRead.read(X, T), 0)
+    found = separating_columns(Samples.read(X, T), 0)
     assert len(found.columns) == 1
     assert found.verdict == "no overlap"
     assert str(found).endswith("no more than 0% of the target is covered.")
@@ -114,7 +114,7 @@ def test_a_category_of_a_single_source_row_is_not_named():
     assert "anna secret" not in str(found.to_dict())
     # Of several spellings that five rows have the commonest is named.
     X["who"] = ["none"] * 100 + ["ANNA SECRET"] * 90 + ["anna secret"] * 110
-    (column,) = separating_columns(SamplesAsRead.read(X, T), 0).columns
+    (column,) = separating_columns(Samples.read(X, T), 0).columns
     assert str(column.difference).endswith("spelled 'Anna Secret' for 'anna secret'?")
 
 
@@ -127,9 +127,9 @@ def test_rows_count_by_their_weights_in_how_a_column_sets_apart():
     T["s"] += 50
     T.loc[:259, "c"] = np.nan
     weight = np.where(np.arange(400) < 260, 1e-3, 1.0)
-    read = SamplesAsRead.read(X, T, None, weight)
+    read = Samples.read(X, T, None, weight)
     (column,) = separating_columns(read, 0).columns
-    (alone,) = separating_columns(SamplesAsRead.read(X, T[260:]), 0).columns
+    (alone,) = separating_columns(Samples.read(X, T[260:]), 0).columns
     assert column.name == alone.name == "s"
     assert column.apart == pytest.approx(alone.apart)
 
@@ -141,7 +141,7 @@ def test_a_weight_of_nine_is_a_row_nine_times(how):
     w, v = (rng.choice([1, 9], len(one)) for one in (X, T))
 
     def seen(x, t, *weights):
-        tables = SamplesAsRead.read(x.to_frame(), t.to_frame()).tables
+        tables = Samples.read(x.to_frame(), t.to_frame()).tables
         return column_apart(tables[0].columns[0], tables[1].columns[0], *weights)
 
     column, uncovers = seen(X, T, w.astype(float), v.astype(float))

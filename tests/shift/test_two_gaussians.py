@@ -101,5 +101,5 @@ def test_of_normal_columns_ranks_lose_what_the_outermost_rows_tell():
             for by_ranks in (True, False)
         ]
         errors.append([((one - truth) ** 2).mean() for one in found])
-    by_ranks, as_they_are = np.mean(errors, axis=0)
-    assert as_they_are < 0.9 * by_ranks
+    by_ranks, unweighted_estimate = np.mean(errors, axis=0)
+    assert unweighted_estimate < 0.9 * by_ranks

@@ -11,9 +11,9 @@ from sklearn.naive_bayes import MultinomialNB
 from counterpoise import AutoWeights, domain_auc
 from counterpoise.shift.domain_classifier import (
     Components,
-    RareWords,
-    StrikingColumns,
-    TellingWords,
+    NaiveBayesScaler,
+    SignificantColumns,
+    TfidfWeighting,
     domain_score,
 )
 
@@ -98,7 +98,7 @@ def test_striking_columns_go_by_welchs_test():
     X, T, _ = tilted(n=200, n_words=300)
     both = sparse.vstack([X, T]).tocsr()
     y = np.repeat([0, 1], 200)
-    kept = StrikingColumns().fit(both, y).kept_
+    kept = SignificantColumns().fit(both, y).kept_
     dense = both.toarray()
     with np.errstate(all="ignore"):
         p = ttest_ind(dense[y == 1], dense[y == 0], equal_var=False).pvalue
@@ -111,7 +111,7 @@ def test_telling_words_have_the_factors_of_naive_bayes():
     X, T, _ = tilted(n=100, n_words=300)
     both, y = sparse.vstack([X, T]).tocsr(), np.repeat([0, 1], 100)
     logs = MultinomialNB().fit(both, y).feature_log_prob_
-    fitted = TellingWords().fit(both, y)
+    fitted = NaiveBayesScaler().fit(both, y)
     assert fitted.factor_ == pytest.approx(logs[1] - logs[0])
     expected = both.toarray() * fitted.factor_
     assert fitted.transform(both).toarray() == pytest.approx(expected)
@@ -120,9 +120,9 @@ def test_telling_words_have_the_factors_of_naive_bayes():
 def test_rare_words_are_those_of_tf_idf():
     X, _, _ = tilted(n=50, n_words=300)
     expected = TfidfTransformer().fit_transform(X).toarray()
-    assert RareWords().fit(X).transform(X).toarray() == pytest.approx(expected)
+    assert TfidfWeighting().fit(X).transform(X).toarray() == pytest.approx(expected)
     empty = sparse.csr_array((1, 300))
-    assert RareWords().fit(X).transform(empty).nnz == 0
+    assert TfidfWeighting().fit(X).transform(empty).nnz == 0
 
 
 def test_components_span_the_first_directions_and_a_weight_of_two_is_the_row_twice():

@@ -15,7 +15,7 @@ from counterpoise import (
     LogLinearKLIEP,
 )
 from counterpoise.data import Blocks, distribute, memory_budget, sample
-from counterpoise.data.blocks import ROWS_DECIDED_ON
+from counterpoise.data.blocks import DECISION_SAMPLE_SIZE
 from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.shift.domain_classifier import logistic
 
@@ -85,7 +85,7 @@ def test_a_mixture_takes_target_rows_that_the_sample_has_not_seen(away):
     X, X_target = two_samples()
     weight_estimator = MIXED["kliep"]()
     seen = sample(
-        in_blocks(X_target, 999), ROWS_DECIDED_ON, weight_estimator._seed()
+        in_blocks(X_target, 999), DECISION_SAMPLE_SIZE, weight_estimator._seed()
     ).places
     unseen = np.setdiff1d(np.arange(len(X_target)), seen)[0]
     X_target[unseen] += away * UNITS

@@ -16,7 +16,7 @@ from counterpoise.datasets import (
 )
 from counterpoise.linalg.kernels import Kernel
 from counterpoise.optim import Constrained, Corrective, MixtureLikelihood, solve
-from counterpoise.shift.kernel_two_sample import median_gamma
+from counterpoise.shift.two_sample_tests import median_gamma
 from counterpoise.weights import kernel_design as low_rank_design
 from counterpoise.weights.kernel_design import (
     ComputedDesign,

@@ -6,7 +6,7 @@ import pytest
 from counterpoise import AutoWeights
 from counterpoise.data.two_samples import TwoSamples
 from counterpoise.datasets import make_uncovered_cluster
-from counterpoise.weights.auto import with_neighbours
+from counterpoise.weights.auto import spread_to_neighbors
 
 # Ten rows beside one another: each has the nine others and one further off near.
 CLUSTER = np.arange(11.0)[:, None] / 10
@@ -15,7 +15,7 @@ CLUSTER = np.arange(11.0)[:, None] / 10
 def grown(lost, source, target, rows=None):
     samples = TwoSamples.of(np.asarray(source), np.asarray(target))
     rows = np.arange(len(source)) if rows is None else rows
-    return with_neighbours(
+    return spread_to_neighbors(
         np.array(lost), samples, np.asarray(rows), np.arange(len(target))
     )
 

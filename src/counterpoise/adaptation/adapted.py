@@ -63,7 +63,7 @@ from counterpoise.data.parameters import (
     check_number,
 )
 from counterpoise.data.progress import announce, told
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.data.table import Table
 from counterpoise.data.two_samples import effective_sample_size, flatten_weights
 from counterpoise.errors import (
@@ -73,7 +73,7 @@ from counterpoise.errors import (
     NoOverlapError,
     NoTargetWarning,
     PartialOverlapWarning,
-    refusals_of_estimators,
+    estimator_errors,
     warn_user,
 )
 from counterpoise.linalg.arrays import Array, Indices, row_keys
@@ -554,7 +554,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
             if hasattr(self, name):
                 delattr(self, name)
 
-    def _diagnose(self, samples: SamplesAsRead, X: object, seed: int) -> None:
+    def _diagnose(self, samples: Samples, X: object, seed: int) -> None:
         """Diagnose the shift, and raise an error where the samples do not overlap.
 
         Several fits to samples that a caller validated once share what was found.
@@ -584,7 +584,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
 
     def _estimate_weights(
         self,
-        samples: SamplesAsRead,
+        samples: Samples,
         estimator: Estimator,
         y: ArrayLike,
         counts: Array | None,
@@ -662,7 +662,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
     def _fit_estimator(
         self,
         estimator: Estimator,
-        samples: SamplesAsRead | None,
+        samples: Samples | None,
         X: object,
         y: ArrayLike,
         counts: Array | None,
@@ -701,7 +701,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
 
     def _held_out_weights(
         self,
-        samples: SamplesAsRead | None,
+        samples: Samples | None,
         y: ArrayLike,
         counts: Array | None,
         rows: Indices,
@@ -774,7 +774,7 @@ def _checked_labels(estimator: Estimator, y: ArrayLike, n: int) -> Any:
     if n < 2:
         raise InvalidInputError("n_samples = 1: two source rows or more are needed")
     if is_classifier(estimator, y):
-        with refusals_of_estimators():
+        with estimator_errors():
             y = column_or_1d(y, warn=True)
     check_none_missing(y)
     return y
@@ -782,9 +782,9 @@ def _checked_labels(estimator: Estimator, y: ArrayLike, n: int) -> Any:
 
 def _read_samples(
     X: object, X_target: object, counts: Array | None, groups: ArrayLike | None
-) -> SamplesAsRead:
+) -> Samples:
     """Return validated source and target samples (no-op if already validated)."""
-    if isinstance(X_target, SamplesAsRead):
+    if isinstance(X_target, Samples):
         X_target.check_rows(n_rows(X))
         samples = X_target
         if counts is not None:
@@ -795,18 +795,18 @@ def _read_samples(
         else:
             X_target = readable(X_target)
         warn_if_cut(X_target, n_rows(X))
-        samples = SamplesAsRead.read(X, X_target, counts)
+        samples = Samples.read(X, X_target, counts)
     return samples if samples.units is not None else with_units(samples, groups)
 
 
-def _as_dense(samples: SamplesAsRead, X: object) -> Any:
+def _as_dense(samples: Samples, X: object) -> Any:
     """Return the source as numbers; a frame of sparse columns as one of dense ones."""
     if samples.is_sparse and not sparse.issparse(X):
         return np.asarray(X, dtype=float)
     return samples.source
 
 
-def _reference_rows(samples: SamplesAsRead, most: int, seed: int) -> Any:
+def _reference_rows(samples: Samples, most: int, seed: int) -> Any:
     """Return at most so many rows of the target, as plain arrays."""
     target: Any = None
     if samples.tables is not None:

@@ -17,7 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 from counterpoise.adaptation.guard import Guard
 from counterpoise.adaptation.label_shift import ClassShareWeights, LabelShift
 from counterpoise.adaptation.model_io import save
-from counterpoise.adaptation.out_of_core import answered, weighed_blocks, write_answers
+from counterpoise.adaptation.out_of_core import (
+    answered,
+    predict_block_weights,
+    write_block_predictions,
+)
 from counterpoise.adaptation.partial import (
     PartialGuard,
     over_all_classes,
@@ -196,7 +200,7 @@ class FittedModel(BaseEstimator):
         """
         check_is_fitted(self)
         if isinstance(X, Blocks):
-            return np.asarray(weighed_blocks(self, X))
+            return np.asarray(predict_block_weights(self, X))
         if self.weight_estimator_ is None:
             check_columns(self, X, reset=False)
             return np.ones(n_rows(X))
@@ -229,7 +233,9 @@ class FittedModel(BaseEstimator):
             Whether a classifier's probabilities are written, too.
         """
         check_is_fitted(self)
-        write_answers(self, Blocks.of(X), path, name=id_column, chances=probabilities)
+        write_block_predictions(
+            self, Blocks.of(X), path, name=id_column, chances=probabilities
+        )
 
     def predict_interval(self, X: object, level: float = 0.9) -> Array:
         r"""Return intervals that hold the response with probability `level`.

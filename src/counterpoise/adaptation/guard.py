@@ -16,11 +16,11 @@ from counterpoise.adaptation.routing import fit_weighted, rows_of
 from counterpoise.data.arrays import Estimator, n_rows
 from counterpoise.data.progress import advance
 from counterpoise.data.two_samples import effective_sample_size, powers
-from counterpoise.errors import InvalidInputError, held_back
+from counterpoise.errors import InvalidInputError, suppress_warnings
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.messages.numbers import in_figures
 from counterpoise.performance.intervals import (
-    alike_rows,
+    dependent_row_groups,
     folds_of,
     folds_within,
     random_rows,
@@ -28,7 +28,7 @@ from counterpoise.performance.intervals import (
 from counterpoise.performance.metrics import (
     ERROR_RATE,
     Metric,
-    RegressorAnswers,
+    RegressorPredictions,
     as_metric,
     is_classifier,
 )
@@ -214,7 +214,7 @@ def _guard(
     # The root of a mean is chosen by the mean, and reported in its own units.
     root = max(metric.of_mean(float(means[best])), LEAST_ROOT)
     unit = 0.5 / root if metric.root else 1.0
-    chosen, reason = smallest_as_good(
+    chosen, reason = smallest_sufficient(
         means, errors, best, effective, unit, amounts, kind
     )
     sign = -1.0 if metric.higher_is_better else 1.0
@@ -231,7 +231,8 @@ def _guard(
         best=float(amounts[best]),
         chosen=float(amounts[chosen]),
         gain=unit * float(means[0] - means[chosen]),
-        gain_error=unit * paired_error(losses[0] - losses[chosen], shares, groups),
+        gain_error=unit
+        * paired_standard_error(losses[0] - losses[chosen], shares, groups),
         rows=int(masses.size),
         effective_rows=effective,
         reason=reason + note,
@@ -239,7 +240,7 @@ def _guard(
     )
 
 
-def smallest_as_good(
+def smallest_sufficient(
     means: Array,
     errors: Array,
     best: int,
@@ -342,7 +343,7 @@ def _values_by_fold(
     values = []
     for out, fitted, held in models:
         # Folds without a value are counted and reported.
-        with held_back(UndefinedMetricWarning):
+        with suppress_warnings(UndefinedMetricWarning):
             values.append(
                 [metric.value(one, *held, sample_weight=masses[out]) for one in fitted]
             )
@@ -356,7 +357,7 @@ def _values_by_fold(
     return by_fold[:, defined], int(np.count_nonzero(~defined))
 
 
-def paired_error(
+def paired_standard_error(
     difference: Array, shares: Array, groups: Indices | None, *, center: bool = True
 ) -> float:
     """Return the standard error of a weighted mean, rows of a group taken together.
@@ -386,7 +387,7 @@ def _errors_to(
     """
     errors = np.array(
         [
-            paired_error(row - losses[best], shares, groups, center=center)
+            paired_standard_error(row - losses[best], shares, groups, center=center)
             for row in losses
         ]
     )
@@ -476,7 +477,7 @@ def choose_mixing(
 
     def losses_of(path: SVMPath, out: Indices, held: Any) -> Array:
         predicted = path.predict(held, where)
-        answers = RegressorAnswers({"predict": predicted.ravel()})
+        answers = RegressorPredictions({"predict": predicted.ravel()})
         rows = metric.rows(answers, slice(None), np.tile(labels[out], where.size))
         return rows.reshape(predicted.shape)
 
@@ -643,7 +644,7 @@ def select_exponent(
     metric = as_metric(scoring, estimator, y)
     weights = ratio[some]
     counts = np.ones(some.size) if counts is None else counts[some]
-    together = alike_rows(cv, groups, some)
+    together = dependent_row_groups(cv, groups, some)
     draws = resample or max_samples is not None
     if not draws and follows_path(estimator, metric) and np.ptp(weights) > 0.0:
         return choose_mixing(estimator, metric, X, y, weights, counts, folds, together)

@@ -19,7 +19,7 @@ from counterpoise.adaptation.partial import PriorByEM, prior_by_em
 from counterpoise.adaptation.routing import fit_weight_estimator
 from counterpoise.data.arrays import Classifier, Estimator, Matrix
 from counterpoise.data.labels_and_weights import as_classes
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.data.two_samples import canonical_order, effective_sample_size
 from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices
@@ -86,7 +86,7 @@ class ClassShares:
 
 
 def class_shares(
-    samples: SamplesAsRead, labels: Labels, counts: Array, seed: int
+    samples: Samples, labels: Labels, counts: Array, seed: int
 ) -> ClassShares:
     r"""Return the shares of the classes in the target, by EM and as a black box.
 
@@ -200,7 +200,7 @@ def _better(
 
 
 def _some(
-    samples: SamplesAsRead, labels: Labels, counts: Array, seed: int
+    samples: Samples, labels: Labels, counts: Array, seed: int
 ) -> tuple[Indices, Indices]:
     """Return the rows that are looked at, in an order that is not the user's."""
     place = np.unique(labels, return_inverse=True)[1].astype(float)
@@ -284,7 +284,7 @@ class ClassShareWeights(BaseEstimator):
         sample_weight : array of shape (n,)
             What the source rows count.
         """
-        samples = SamplesAsRead.read(X, X_target, sample_weight)
+        samples = Samples.read(X, X_target, sample_weight)
         counts = samples.source_weight
         labels = as_classes(y, counts.size)
         found = class_shares(samples, labels, counts, self.random_state)
@@ -351,7 +351,7 @@ FEWEST_TO_TELL, MOST_TO_TELL = 100, 2_000
 
 
 def rest_auc(
-    found: ClassShares, samples: SamplesAsRead, labels: Labels, seed: int
+    found: ClassShares, samples: Samples, labels: Labels, seed: int
 ) -> tuple[float, float, float] | None:
     """Return how well source rows in the estimated shares are told from the target's.
 
@@ -371,12 +371,12 @@ def rest_auc(
         else np.sort(rng.choice(rows, MOST_TO_TELL, replace=False))
         for rows in (kept, aims)
     )
-    left = SamplesAsRead.of_matrices(samples.source[kept], samples.target[aims])
+    left = Samples.of_matrices(samples.source[kept], samples.target[aims])
     seen = score_domains(left, seed)
     return seen.auc, seen.auc_low, seen.auc_high
 
 
-def rest_p_value(found: ClassShares, samples: SamplesAsRead, labels: Labels) -> float:
+def rest_p_value(found: ClassShares, samples: Samples, labels: Labels) -> float:
     r"""Return how often chance moves a mean within classes by more than is seen.
 
     Under a label shift the mean of any :math:`f(x)` over the target is
@@ -495,8 +495,8 @@ class LabelShift:
         return {**found, "classes": [str(one) for one in self.classes]}
 
 
-def recognised(
-    found: ClassShares, samples: SamplesAsRead, labels: Labels, seed: int
+def recognize_label_shift(
+    found: ClassShares, samples: Samples, labels: Labels, seed: int
 ) -> LabelShift:
     r"""Return whether the classes in other shares explain the shift.
 
@@ -632,7 +632,7 @@ BY_INPUTS, LABELS, EITHER = "auto", "labels", "either"
 
 
 def weight_estimator_by_labels(
-    samples: SamplesAsRead,
+    samples: Samples,
     estimator: Estimator,
     y: ArrayLike,
     counts: Array | None,
@@ -652,12 +652,12 @@ def weight_estimator_by_labels(
     labels = as_classes(y, counts.size)
     found = class_shares(samples, labels, counts, seed)
     by_classes = ClassShareWeights(random_state=seed).fit_shares(found, labels, counts)
-    return by_classes, recognised(found, samples, labels, seed)
+    return by_classes, recognize_label_shift(found, samples, labels, seed)
 
 
 def explain_by_labels(
     by_inputs: AutoWeights,
-    samples: SamplesAsRead,
+    samples: Samples,
     y: ArrayLike,
     counts: Array | None,
     seed: int,
@@ -678,7 +678,7 @@ def explain_by_labels(
     chosen = np.asarray(results.get("chosen", ()), dtype=bool)
     score = scores[chosen] if chosen.size == scores.size else scores[:0]
     score_inputs = float(score[0]) if score.size and np.isfinite(score[0]) else 0.0
-    shift = judged(recognised(found, samples, labels, seed), score_inputs)
+    shift = judged(recognize_label_shift(found, samples, labels, seed), score_inputs)
     if shift.preferred != LABELS:
         return shift, None
     weight_estimator = ClassShareWeights(random_state=seed)

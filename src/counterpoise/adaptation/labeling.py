@@ -8,13 +8,13 @@ from scipy.linalg import cho_factor, cho_solve
 
 from counterpoise.data.arrays import Regressor, target_pieces
 from counterpoise.data.parameters import as_seed, check_integer
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.data.two_samples import TwoSamples, pooled_scale, scale_columns
-from counterpoise.errors import held_back
+from counterpoise.errors import suppress_warnings
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import Kernel, median_distance
 from counterpoise.performance.intervals import random_rows
-from counterpoise.performance.metrics import Answers, is_classifier
+from counterpoise.performance.metrics import Predictions, is_classifier
 
 # Source rows that are taken into account, and target rows that are candidates together.
 SOURCE_ROWS_SEEN, CANDIDATES_AT_ONCE = 1_000, 2_000
@@ -85,7 +85,7 @@ def select_rows_to_label(
     True
     """
     pieces = tuple(target_pieces(X_target).values())
-    samples = SamplesAsRead.read(X, pieces)
+    samples = Samples.read(X, pieces)
     samples.refuse_huge(by_label=True)
     source, target = samples.source, samples.target
     m = target.shape[0]
@@ -141,7 +141,7 @@ def _greedy(left: Array, unsure: Array, k: int) -> Indices:
 def _unsure(model: Regressor, pieces: tuple[object, ...]) -> Array:
     """Return how unsure the model is of every row, at most one."""
     classifier = is_classifier(model)
-    answers = Answers.of(model, pieces, classifier)
+    answers = Predictions.of(model, pieces, classifier)
     if "predict_proba" not in answers.said:
         return np.ones(len(answers.rows))
     p = answers.said["predict_proba"]
@@ -153,6 +153,6 @@ def _scaled(source: Any, target: Any) -> tuple[Array, Array]:
     if sparse.issparse(source):
         source, target = source.toarray(), target.toarray()
     # A column that varies in the target alone is a reason to choose rows there.
-    with held_back(UserWarning):
+    with suppress_warnings(UserWarning):
         scale = pooled_scale(TwoSamples.of(source, target))
     return scale_columns(source, scale), scale_columns(target, scale)

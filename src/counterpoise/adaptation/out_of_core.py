@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 
 from counterpoise.adaptation.routing import check_none_missing, fit_weighted
 from counterpoise.data.blocks import (
-    ROWS_DECIDED_ON,
+    DECISION_SAMPLE_SIZE,
     Blocks,
     all_rows,
     as_numbers_only,
@@ -40,7 +40,7 @@ from counterpoise.data.parallel import (
 from counterpoise.data.parameters import as_seed
 from counterpoise.data.progress import announce
 from counterpoise.data.readers import FilePath, Rows
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.data.table import (
     CATEGORIES,
     DATES,
@@ -553,7 +553,7 @@ def answered(model: "Adapted", blocks: Blocks, method: str) -> NDArray[Any]:
     return np.concatenate(list(each_block(blocks, work)))
 
 
-def weighed_blocks(model: "Adapted", blocks: Blocks) -> Array:
+def predict_block_weights(model: "Adapted", blocks: Blocks) -> Array:
     """Return the density ratio of all rows of blocks, in their order."""
     fitted = model.weight_estimator_
     if getattr(fitted, "needs_labels", False):
@@ -568,7 +568,7 @@ def weighed_blocks(model: "Adapted", blocks: Blocks) -> Array:
     return np.concatenate(list(each_block(blocks, weights.ratio, with_places=True)))
 
 
-def write_answers(
+def write_block_predictions(
     model: "Adapted",
     blocks: Blocks,
     path: FilePath,
@@ -643,7 +643,7 @@ class TablesInBlocks:
     kinds: Kinds
     X: TableLike
     y: NDArray[Any]
-    samples: SamplesAsRead
+    samples: Samples
 
     @classmethod
     def drawn(
@@ -653,8 +653,8 @@ class TablesInBlocks:
         source, target = Blocks.of(X), Blocks.of(X_target)
         labels = check_block_labels(y, source)
         announce("drawing rows to decide on")
-        rows = sample(source, ROWS_DECIDED_ON, seed)
-        target_rows = sample(target, ROWS_DECIDED_ON, seed).rows
+        rows = sample(source, DECISION_SAMPLE_SIZE, seed)
+        target_rows = sample(target, DECISION_SAMPLE_SIZE, seed).rows
         if isinstance(labels, str):
             values = labels_of_rows(labels, rows.rows, 0)
         else:
@@ -668,21 +668,21 @@ class TablesInBlocks:
         return cls(source, target, labels, kinds, seen, values, samples)
 
 
-def _samples(kinds: Kinds, rows: Rows, target_rows: Rows) -> SamplesAsRead:
+def _samples(kinds: Kinds, rows: Rows, target_rows: Rows) -> Samples:
     if not isinstance(rows, Table):
-        return SamplesAsRead.read(rows, (np.asarray(target_rows),))
+        return Samples.read(rows, (np.asarray(target_rows),))
     if not isinstance(target_rows, Table):
         raise InvalidInputError("X has named columns, X_target has none")
     source, target = two_tables(
         select_columns(kinds, rows), select_columns(kinds, target_rows)
     )
     seen = estimator_rows(kinds, rows), (estimator_rows(kinds, target_rows),)
-    return SamplesAsRead.of_tables(source, target, seen)
+    return Samples.of_tables(source, target, seen)
 
 
-def rows_to_judge_by(
+def rows_drawn_for_evaluation(
     model: "Adapted", X: TableLike, y: TableLike, X_target: TableLike, seed: int
-) -> tuple[TableLike, NDArray[Any], SamplesAsRead]:
+) -> tuple[TableLike, NDArray[Any], Samples]:
     """Return rows drawn of tables in blocks, their labels, and both samples.
 
     By the seed of a model that was fitted to blocks: its weights are of these rows.
@@ -782,7 +782,7 @@ def fit_weights_to_blocks(
     target: Blocks,
     kinds: Kinds,
     encoder: TableEncoder | None,
-    samples: SamplesAsRead,
+    samples: Samples,
 ) -> tuple[bool, WeightSums]:
     """Fit to all rows a weight estimator that was fitted to the rows drawn.
 

@@ -32,14 +32,14 @@ from counterpoise.data.parameters import (
     check_choice,
     check_parameters,
 )
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.errors import (
     InvalidInputError,
     InvalidTypeError,
     NoTargetWarning,
     WeakClassifierWarning,
-    refusals_of_estimators,
+    estimator_errors,
     warn_user,
 )
 from counterpoise.linalg.arrays import Array, Indices
@@ -213,7 +213,7 @@ def of_components(
     """Return what logistic regression says, in the common components of both."""
     check_two_classes(y)
     source, target = common_components(X, X_target, seed)
-    with refusals_of_estimators():
+    with estimator_errors():
         model = LogisticRegression(max_iter=1000).fit(source, y, counts)
     recalls = _recalls(model.classes_, model.predict(source), y, counts)
     return TargetProbabilities(
@@ -245,7 +245,7 @@ def of_classifier(
         )
     pieces = X_target if isinstance(X_target, tuple) else (X_target,)
     try:
-        with refusals_of_estimators():
+        with estimator_errors():
             p = np.vstack([np.asarray(model.predict_proba(a), float) for a in pieces])
     except InvalidInputError as error:
         raise InvalidInputError(f"X_target{_first_hole(pieces)}: {error}") from error
@@ -253,7 +253,7 @@ def of_classifier(
         row = int(np.argmax(~np.isfinite(p).all(axis=1)))
         raise InvalidInputError(f"the probabilities of target row {row} are not finite")
     classes = np.asarray(model.classes_)
-    with refusals_of_estimators():
+    with estimator_errors():
         own = model.predict(X)
     points = common_components(_dense(source), _dense(target), seed)[1]
     return TargetProbabilities(classes, p, points, _recalls(classes, own, y, counts))
@@ -762,7 +762,7 @@ class PartialWeights(BaseEstimator):
 
 def fit_partial_weights(
     weight_estimator: PartialWeights,
-    samples: SamplesAsRead,
+    samples: Samples,
     estimator: Estimator,
     y: ArrayLike,
     counts: Array | None,

@@ -12,7 +12,10 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from counterpoise.adaptation.adapted import Adapted, row_marks, warn_if_fitted_to
-from counterpoise.adaptation.out_of_core import refuse_beside_blocks, rows_to_judge_by
+from counterpoise.adaptation.out_of_core import (
+    refuse_beside_blocks,
+    rows_drawn_for_evaluation,
+)
 from counterpoise.adaptation.routing import (
     fit_weight_estimator,
     fit_weighted,
@@ -37,7 +40,7 @@ from counterpoise.data.labels_and_weights import (
 )
 from counterpoise.data.parameters import as_seed, check_number
 from counterpoise.data.progress import advance
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.data.table import NOTHING, Table, TableColumn, two_tables
 from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.errors import (
@@ -45,30 +48,30 @@ from counterpoise.errors import (
     InvalidTypeError,
     NoOverlapError,
     PartialOverlapWarning,
-    held_back,
+    suppress_warnings,
 )
 from counterpoise.linalg.arrays import Array, Indices
-from counterpoise.performance.advice import baseline_of, labels_wanted
+from counterpoise.performance.advice import constant_baseline, required_labels
 from counterpoise.performance.conformal import interval_sizes, set_sizes
 from counterpoise.performance.estimators import MovedColumn, loss_by_slice
 from counterpoise.performance.intervals import folds_of, random_rows
 from counterpoise.performance.metrics import (
     OF_PROBABILITIES,
-    Answers,
     Metric,
+    Predictions,
     as_metric,
     is_classifier,
-    joined_answers,
+    joined_predictions,
     reliability_of,
 )
 from counterpoise.performance.result import (
     CoveredPart,
-    Judge,
+    MetricEvaluator,
     MetricPerformance,
     Performance,
     Rows,
-    as_they_are,
     label_changes,
+    unweighted_estimate,
 )
 from counterpoise.shift.columns import table_shifts
 from counterpoise.shift.support import (
@@ -277,7 +280,7 @@ def _read_labelled(
     y_lab: ArrayLike | None,
     classifier: bool,
     methods: Sequence[str] | None,
-) -> tuple[Answers, NDArray[Any]] | None:
+) -> tuple[Predictions, NDArray[Any]] | None:
     """Return predictions of labelled target rows, and their labels, if any."""
     if X_lab is None and y_lab is None:
         return None
@@ -292,13 +295,13 @@ def _read_labelled(
         raise InvalidInputError(
             f"X_lab has {k} row, at least 2 are needed for an interval"
         )
-    answers = Answers.of(model, [X_lab], classifier, methods)
+    answers = Predictions.of(model, [X_lab], classifier, methods)
     return answers, _read_labels(y_lab, k, classifier, "y_lab")
 
 
 def _encode(
-    samples: SamplesAsRead, X_lab: object, counts: Array
-) -> tuple[SamplesAsRead, Matrix | None, Sequence[str] | None]:
+    samples: Samples, X_lab: object, counts: Array
+) -> tuple[Samples, Matrix | None, Sequence[str] | None]:
     """Return both samples and labelled target rows, encoded alike, and their names."""
     if X_lab is None:
         samples.refuse_huge(by_label=True)
@@ -311,12 +314,12 @@ def _encode(
         return samples, lab, samples.matrix_names
     # The encoder learns from the labelled rows too, which are target rows.
     source, target = samples.tables
-    together = SamplesAsRead.read(source, (target, X_lab))
+    together = Samples.read(source, (target, X_lab))
     together.refuse_huge(by_label=True)
     if samples.is_plain and together.is_plain:
         return samples, together.target[len(target) :], samples.matrix_names
     part = slice(len(target))
-    numbers = SamplesAsRead.of_matrices(together.source, together.target[part], counts)
+    numbers = Samples.of_matrices(together.source, together.target[part], counts)
     encoder = together.encoder
     names = together.matrix_names if encoder is None else encoder.names_
     return numbers, together.target[len(target) :], names
@@ -332,7 +335,7 @@ COLUMNS_SLICED, PARTS_A_COLUMN = 3, 4
 
 
 def moved_columns(
-    samples: SamplesAsRead,
+    samples: Samples,
     counts: Array,
     rows: Indices,
     target_rows: Indices,
@@ -378,7 +381,7 @@ def moved_columns(
     return found
 
 
-def _tables(samples: SamplesAsRead) -> tuple[Table, Table] | None:
+def _tables(samples: Samples) -> tuple[Table, Table] | None:
     """Return both samples by columns, frames of sparse columns too."""
     if samples.tables is not None or samples.given is None:
         return samples.tables
@@ -430,7 +433,7 @@ def cross_val_predictions(
     classifier: bool,
     seed: int,
     methods: Sequence[str] | None = None,
-) -> Answers:
+) -> Predictions:
     """Return predictions of every row by a copy of the model fitted without its fold.
 
     An `Adapted` is fitted again as it was: with the weights that it had, and by drawing
@@ -447,7 +450,7 @@ def cross_val_predictions(
     cv, groups, classifier, seed
         See `folds_of`.
     methods : sequence of str or None
-        See `Answers.of`.
+        See `Predictions.of`.
     """
     model, X = adapted_within(model, X)
     n, max_samples = counts.size, None
@@ -476,12 +479,12 @@ def cross_val_predictions(
                 how["max_samples"] = ceil(max_samples * kept.size / n)
             fold_weights = None if weights is None else weights[kept]
             fitted = fit_weighted(model, rows_of(X, kept), y[kept], fold_weights, **how)
-        parts.append(Answers.of(fitted, [rows_of(X, out)], classifier, methods))
+        parts.append(Predictions.of(fitted, [rows_of(X, out)], classifier, methods))
         places.append(out)
         advance(len(places), len(folds))
     if not np.array_equal(np.sort(np.concatenate(places)), np.arange(n)):
         raise InvalidInputError("cv must hold out every row exactly once")
-    return joined_answers(parts, places)
+    return joined_predictions(parts, places)
 
 
 def check_is_ratio(weight_estimator: object) -> None:
@@ -496,7 +499,7 @@ def check_is_ratio(weight_estimator: object) -> None:
 def _density_ratio(
     model: Any,
     X: object,
-    numbers: SamplesAsRead,
+    numbers: Samples,
     overlap: Overlap,
     some: Indices,
     some_target: Indices,
@@ -546,7 +549,7 @@ def _density_ratio(
         )
     check_is_ratio(weight_estimator)
     # The result says what is not covered.
-    with held_back(PartialOverlapWarning):
+    with suppress_warnings(PartialOverlapWarning):
         fitted = fit_weight_estimator(clone(weight_estimator), part)
     ratio = np.empty(n)
     ratio[some] = fitted.weights_
@@ -556,7 +559,7 @@ def _density_ratio(
     return ratio
 
 
-def _was_fitted_to(model: Adapted, samples: SamplesAsRead) -> bool:
+def _was_fitted_to(model: Adapted, samples: Samples) -> bool:
     """Return whether the weights of a model are those of these rows, in this order."""
     rows, other = model.weight_estimator_.rows_of_fit, samples.counted
     if rows is None or samples.is_sparse or rows is other:
@@ -678,7 +681,7 @@ def estimate_performance(
     seed = as_seed(random_state)
     if isinstance(X, Blocks) or isinstance(X_target, Blocks):
         refuse_beside_blocks(sample_weight=sample_weight, groups=groups)
-        X, y, X_target = rows_to_judge_by(model, X, y, X_target, seed)
+        X, y, X_target = rows_drawn_for_evaluation(model, X, y, X_target, seed)
     counts = row_counts(sample_weight, n_rows(X))
     rows, samples, numbers, pieces, wanted = _predicted_rows(
         model, X, y, X_target, metrics, X_lab, y_lab, counts, cv, groups, seed
@@ -715,12 +718,12 @@ def _predicted_rows(
     cv: object,
     groups: ArrayLike | None,
     seed: int,
-) -> tuple[Rows, SamplesAsRead, SamplesAsRead, Mapping[str, Any], list[Metric]]:
+) -> tuple[Rows, Samples, Samples, Mapping[str, Any], list[Metric]]:
     """Return the rows with predictions, both samples as read and encoded, the target's
     pieces, and the metrics."""
     n, classifier = counts.size, is_classifier(model, y)
     labels = _read_labels(y, n, classifier)
-    samples = X_target if isinstance(X_target, SamplesAsRead) else None
+    samples = X_target if isinstance(X_target, Samples) else None
     if samples is not None:
         assert samples.given is not None
         X_target = samples.given[1]
@@ -729,16 +732,16 @@ def _predicted_rows(
     methods = methods_asked(wanted, model, classifier)
     if cv is None:
         _warn_if_fitted_to(model, X)
-        answers = Answers.of(model, [X], classifier, methods)
+        answers = Predictions.of(model, [X], classifier, methods)
     else:
         answers = cross_val_predictions(
             model, X, labels, counts, cv, groups,
             classifier=classifier, seed=seed, methods=methods,
         )  # fmt: skip
-    answers_target = Answers.of(model, list(pieces.values()), classifier, methods)
+    answers_target = Predictions.of(model, list(pieces.values()), classifier, methods)
     labelled = _read_labelled(model, X, X_lab, y_lab, classifier, methods)
     if samples is None:
-        samples = SamplesAsRead.read(X, tuple(pieces.values()))
+        samples = Samples.read(X, tuple(pieces.values()))
     if not np.array_equal(samples.source_weight, counts):
         samples = replace(samples, source_weight=counts)
     numbers, lab, names = _encode(samples, X_lab, counts)
@@ -786,13 +789,13 @@ def _with_overlap(
     whole, covered, slices, labels = {}, {}, None, None
     changes = label_changes(rows, ratio, some, seed)
     for metric in metrics:
-        judge = Judge(rows, metric, ratio, level, seed, changes)
+        judge = MetricEvaluator(rows, metric, ratio, level, seed, changes)
         model = judge.loss_model(some)
         found = judge.performance(model, np.arange(n), np.arange(m))
-        baseline = baseline_of(judge, some, found)
+        baseline = constant_baseline(judge, some, found)
         whole[metric.name] = replace(found, baseline=baseline)
         if metric is metrics[0]:
-            labels = labels_wanted(judge, model, found, precision)
+            labels = required_labels(judge, model, found, precision)
         if inside.size and target_inside.size:
             covered[metric.name] = judge.performance(
                 model, inside, target_inside, with_labelled=False, of_these_rows=True
@@ -844,7 +847,7 @@ def _without_overlap(
         metric.name: MetricPerformance(
             metric.name,
             metric.higher_is_better,
-            as_they_are(
+            unweighted_estimate(
                 metric,
                 "source",
                 rows.answers,
@@ -856,7 +859,9 @@ def _without_overlap(
             ),
             labelled=None
             if rows.labelled is None
-            else as_they_are(metric, "labelled", *rows.labelled, None, level, seed),
+            else unweighted_estimate(
+                metric, "labelled", *rows.labelled, None, level, seed
+            ),
             reasons=reasons,
         )
         for metric in metrics

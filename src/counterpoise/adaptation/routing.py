@@ -14,11 +14,11 @@ from sklearn.utils.validation import has_fit_parameter
 
 from counterpoise.data.arrays import Estimator
 from counterpoise.data.frames import is_missing
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.errors import (
     InvalidInputError,
     InvalidTypeError,
-    refusals_of_estimators,
+    estimator_errors,
 )
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.models.boosting import boosting_for
@@ -96,7 +96,7 @@ _WEIGHT = "sample_weight"
 
 def fit_weight_estimator(
     weight_estimator: Any,
-    samples: SamplesAsRead,
+    samples: Samples,
     y: ArrayLike | None = None,
     counts: Array | None = None,
 ) -> Any:
@@ -151,7 +151,7 @@ def fit_weighted(
             rows = drawn_rows(sample_weight, seed, max_samples)
             X, y = rows_of(X, rows), rows_of(y, rows)
         sample_weight = None
-    with refusals_of_estimators():
+    with estimator_errors():
         fitted = clone(estimator)
         keywords = {}
         if sample_weight is not None:

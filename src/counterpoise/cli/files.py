@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from counterpoise.cli.terminal import BadData, Notice, WrongUse, listed
+from counterpoise.cli.terminal import DataError, Notice, UsageError, listed
 from counterpoise.data.files import CSV, WORKBOOK, line_of_row, read_columns_of_file
 from counterpoise.data.parameters import did_you_mean
 from counterpoise.data.table import (
@@ -93,7 +93,7 @@ class TableFile:
         """Refuse names of an option that the file does not have."""
         lacking = [name for name in names if name not in self.names]
         if lacking:
-            raise BadData(
+            raise DataError(
                 f"{self.path} has no column {listed(lacking)} ({option})"
                 f"{did_you_mean(lacking[0], self.names)}; it has "
                 f"{listed(self.names, 12)}"
@@ -120,9 +120,9 @@ def read_file(path: str | Path, *, as_text: Collection[str] = ()) -> TableFile:
     try:
         columns, kind, notices = read_columns_of_file(path, as_text)
     except InvalidInputError as error:
-        raise BadData(str(error).replace(str(path), str(told))) from error
+        raise DataError(str(error).replace(str(path), str(told))) from error
     except ImportError as error:
-        raise WrongUse(str(error)) from error
+        raise UsageError(str(error)) from error
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     told_notices = tuple(Notice(told, text) for text in notices)
@@ -153,7 +153,7 @@ def kind_of(file: TableFile, name: str) -> str:
     kind = "" if is_nested else kind_of_dtype(file.series(name).dtype)
     if kind:
         return kind
-    raise BadData(
+    raise DataError(
         f"{file.path}, column {name!r} holds {column.type}, neither numbers, strings "
         f"nor dates: --drop {name} leaves it out"
     )
@@ -183,7 +183,7 @@ def typed(
     if kind != DATES:
         return column_of_numbers(name, _numbers(file, name, stored)[chosen])
     if stored not in (DATES, EMPTY):
-        raise BadData(f"{file.path}, column {name!r} holds {stored}, not dates")
+        raise DataError(f"{file.path}, column {name!r} holds {stored}, not dates")
     moments = series_column(file.series(name), str(file.path)).local
     if moments is None:
         moments = np.full(file.n_rows, "NaT", dtype="M8[us]")
@@ -242,19 +242,19 @@ def _numbers(file: TableFile, name: str, stored: str) -> Array:
         _, wrong = number_like(file, name)
         texts = file.columns[name].to_pylist()
         if wrong is not None:
-            raise BadData(
+            raise DataError(
                 f"{file.path}, {file.place(wrong)}, column {name!r}: {texts[wrong]!r} "
                 "is no number"
             )
         values = np.array([math.nan if t is None else float(t) for t in texts])
     elif stored == DATES:
-        raise BadData(f"{file.path}, column {name!r} holds dates, not numbers")
+        raise DataError(f"{file.path}, column {name!r} holds dates, not numbers")
     else:
         values = series_column(file.series(name), str(file.path)).values
     infinite = np.isinf(values)
     if infinite.any():
         row = int(np.argmax(infinite))
-        raise BadData(
+        raise DataError(
             f"{file.path}, {file.place(row)}, column {name!r} is infinite: numbers "
             "must be finite or missing"
         )

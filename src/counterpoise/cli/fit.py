@@ -38,7 +38,7 @@ from counterpoise.cli.out_of_core import (
     LargePair,
     data_card,
     fit_every_row,
-    weigh_every_row,
+    fit_weights_to_every_row,
     working_on_blocks,
 )
 from counterpoise.cli.outputs import (
@@ -61,17 +61,17 @@ from counterpoise.cli.record import (
 )
 from counterpoise.cli.terminal import (
     Steps,
-    WrongUse,
+    UsageError,
     followed,
     of_dependence,
     refusal,
 )
 from counterpoise.data.parameters import did_you_mean
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.data.table import CATEGORIES, DATES, NUMBERS
 from counterpoise.errors import NoOverlapError
 from counterpoise.performance.result import MetricPerformance, Performance
-from counterpoise.report.report import Record
+from counterpoise.report.report import Report
 from counterpoise.shift.diagnosis import Diagnosis, diagnose
 from counterpoise.shift.support import NO_OVERLAP
 from counterpoise.weights.base import WeightEstimator
@@ -215,7 +215,7 @@ def build_estimator(
         return saved_estimator(Path(name), task)
     if ONLY.get(name, task) != task:
         wanted = "classes" if ONLY[name] == CLASSIFICATION else "numbers"
-        raise WrongUse(
+        raise UsageError(
             f"--estimator {name} predicts {wanted}, and the label is for {task}: take "
             "linear"
         )
@@ -347,7 +347,7 @@ def check_metric(metric: str | None) -> None:
     from sklearn.metrics import get_scorer_names
 
     if metric not in get_scorer_names():
-        raise WrongUse(
+        raise UsageError(
             f"--metric must be the name of a scorer of scikit-learn, got {metric!r}: "
             "accuracy, roc_auc, neg_log_loss, neg_mean_squared_error, ..."
             f"{did_you_mean(metric, get_scorer_names())}"
@@ -370,7 +370,7 @@ def check_metric_of(metric: str | None, task: str, label: str) -> None:
     elif metric.startswith(_OF_CLASSES):
         scored = "classes"
     if scored is not None and scored != holds:
-        raise WrongUse(
+        raise UsageError(
             f"--metric {metric} is a score of {scored}, but the label {label!r} holds "
             f"{holds}"
         )
@@ -495,7 +495,7 @@ def run_command(options: Namespace) -> int:
         )
         every_row = fit_every_row(fitted, large, pair, options, steps)
         steps.begin(RECORDING)
-        record = Record.from_estimator(
+        record = Report.from_estimator(
             fitted,
             performance,
             data=data_card(pair, large),
@@ -535,7 +535,7 @@ def _unfitted_model(options: Namespace) -> "Adapted":
     weight_estimator: str | WeightEstimator = SHIFTS[options.shift]
     if options.weight_estimator != "auto":
         if options.shift == "labels":
-            raise WrongUse(
+            raise UsageError(
                 f"--shift labels has weights of its own, --weight-estimator "
                 f"{options.weight_estimator} has others: leave one of them out"
             )
@@ -575,7 +575,7 @@ def folds_of_options(options: Namespace) -> int | str | None:
     if options.time is None:
         return options.cv
     if options.cv not in (None, "blocks"):
-        raise WrongUse(
+        raise UsageError(
             f"--time holds out blocks of time, --cv {options.cv} rows drawn by chance: "
             "give one of them"
         )
@@ -657,7 +657,7 @@ def _model_files(options: Namespace, pair: Pair, model: "Adapted") -> dict[str, 
     return {WEIGHTS: write_columns(columns), MODEL: model.save}
 
 
-def _page(record: Record, steps: Steps) -> dict[str, Write]:
+def _page(record: Report, steps: Steps) -> dict[str, Write]:
     """Return what writes the page; nothing where what draws it is not installed."""
     from counterpoise.report.page import render
 
@@ -726,7 +726,7 @@ def diagnose_command(options: Namespace) -> int:
             random_state=options.seed,
         )
         _say_dependence(steps, diagnosis)
-        record = Record.from_estimator(
+        record = Report.from_estimator(
             diagnosis,
             data=data_card(pair, large),
             reproduce=reproduced_by(options),
@@ -874,7 +874,7 @@ def weights_command(options: Namespace) -> int:
         weight_estimator = build_weight_estimator(
             options.weight_estimator, allow_no_overlap=decided, seed=options.seed
         )
-        samples = SamplesAsRead.of_tables(pair.table, pair.table_target)
+        samples = Samples.of_tables(pair.table, pair.table_target)
         diagnosis = diagnose(samples, None, random_state=options.seed)
         if diagnosis.verdict == NO_OVERLAP and not options.allow_no_overlap:
             separation = diagnosis.separation
@@ -885,10 +885,10 @@ def weights_command(options: Namespace) -> int:
                 "" if separation is None else str(separation),
             )
         fit_weight_estimator(weight_estimator, samples)
-        every_row = weigh_every_row(
+        every_row = fit_weights_to_every_row(
             weight_estimator, samples, large, pair, options, steps
         )
-        record = Record.from_estimator(
+        record = Report.from_estimator(
             weight_estimator,
             diagnosis=diagnosis,
             data=data_card(pair, large),

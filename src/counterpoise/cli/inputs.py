@@ -21,9 +21,9 @@ from counterpoise.cli.files import (
     typed,
     unlike_numbers,
 )
-from counterpoise.cli.terminal import BadData, Cell, Notice, WrongUse, listed
+from counterpoise.cli.terminal import Cell, DataError, Notice, UsageError, listed
 from counterpoise.data.groups import with_units
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.data.table import (
     CATEGORIES,
     DATES,
@@ -90,7 +90,7 @@ def times_of(table: TableFile, time: str, rows: Indices) -> NDArray[Any]:
     """Return a column of dates or numbers; a row without one is refused."""
     kind = kind_of(table, time)
     if kind in (CATEGORIES, EMPTY):
-        raise BadData(
+        raise DataError(
             f"{table.path}, column {time!r} (--time) holds {kind}: it must hold dates "
             "such as 2024-01-31 or numbers"
         )
@@ -104,7 +104,7 @@ def _refuse_missing(
 ) -> None:
     if column.missing.any():
         row = int(rows[int(np.argmax(column.missing))])
-        raise BadData(f"{table.path}, {table.place(row)}: no {name}")
+        raise DataError(f"{table.path}, {table.place(row)}: no {name}")
 
 
 # -----------------------------------------------------------------------------
@@ -163,9 +163,9 @@ def read_labels(
     where = f"{table.path}, column {name!r}"
     label = f"{where} (the label)"
     if kind == EMPTY:
-        raise BadData(f"{label} has no value in any row")
+        raise DataError(f"{label} has no value in any row")
     if kind == DATES:
-        raise BadData(f"{label} holds dates: neither classes nor numbers")
+        raise DataError(f"{label} holds dates: neither classes nor numbers")
     if name in categorical or (known is not None and known.dtype.kind == "U"):
         kind = CATEGORIES
     column = typed(table, name, kind)
@@ -174,19 +174,19 @@ def read_labels(
     notices: tuple[Notice, ...] = ()
     if kind == CATEGORIES:
         if task == REGRESSION:
-            raise BadData(f"{label} holds strings: no numbers to predict")
+            raise DataError(f"{label} holds strings: no numbers to predict")
         values, task = np.array(column.categories)[values], CLASSIFICATION
     elif task == AUTO:
         task = task_of(values)
         notices = _task_notices(name, values, task)
     if task == CLASSIFICATION and values.dtype.kind == "f":
         if not np.array_equal(values, np.round(values)):
-            raise BadData(f"{label} holds numbers with fractions: no classes")
+            raise DataError(f"{label} holds numbers with fractions: no classes")
         values = _whole(table, name, values, rows)
     if known is None:
         different = np.unique(values)
         if different.size == 1:
-            raise BadData(
+            raise DataError(
                 f"{label} has one value only, {different[0]!s}, in all {values.size} "
                 "rows: nothing to learn"
             )
@@ -194,7 +194,7 @@ def read_labels(
         new = ~np.isin(values, known)
         if new.any():
             row = int(rows[int(np.argmax(new))])
-            raise BadData(
+            raise DataError(
                 f"{table.path}, {table.place(row)}, column {name!r}: the source has no "
                 f"class {values[new][0]!s}"
             )
@@ -220,7 +220,7 @@ def _whole(
             pass
     if np.abs(values).max(initial=0.0) > _LAST_WITHOUT_GAPS:
         row = int(rows[int(np.argmax(np.abs(values)))])
-        raise BadData(
+        raise DataError(
             f"{table.path}, {table.place(row)}, column {name!r} (the label): classes "
             f"of so many digits would be merged: --categorical {name} reads them as "
             "texts"
@@ -285,7 +285,9 @@ def read_own_weights(
     if asked in source.names:
         return _weights_in(source, asked, rows)
     if not Path(asked).is_file():
-        raise WrongUse(f"--weights {asked} is no column of {source.path}, and no file")
+        raise UsageError(
+            f"--weights {asked} is no column of {source.path}, and no file"
+        )
     texts = [] if id_column is None else [id_column]
     table = read_file(Path(asked), as_text=texts)
     name = _column_of_weights(table, id_column)
@@ -293,7 +295,7 @@ def read_own_weights(
     if id_column is not None and id_column in table.names:
         return values[_matched(source, table, id_column, rows)]
     if table.n_rows != source.n_rows:
-        raise BadData(
+        raise DataError(
             f"{table.path} has {table.n_rows:,} rows and {source.path} "
             f"{source.n_rows:,}: --weights needs a row for each, or --id to match them"
         )
@@ -304,18 +306,18 @@ def _weights_in(table: TableFile, name: str, rows: Indices) -> Array:
     """Return a column of weights; refuse what cannot be one."""
     where = f"column {name!r}"
     if kind_of(table, name) != NUMBERS:
-        raise BadData(f"{table.path}, {where} (--weights) holds no numbers")
+        raise DataError(f"{table.path}, {where} (--weights) holds no numbers")
     values = typed(table, name, NUMBERS, rows).values
     wrong = ~np.isfinite(values) | (values < 0.0)
     if wrong.any():
         place = int(np.argmax(wrong))
         what = "no weight" if np.isnan(values[place]) else f"{values[place]:g}"
-        raise BadData(
+        raise DataError(
             f"{table.path}, {table.place(int(rows[place]))}, {where}: {what}; "
             "--weights must be finite and not below zero"
         )
     if not values.any():
-        raise BadData(f"{table.path}, {where}: all of --weights are zero")
+        raise DataError(f"{table.path}, {where}: all of --weights are zero")
     return values
 
 
@@ -327,7 +329,9 @@ def _column_of_weights(table: TableFile, id_column: str | None) -> str:
     if len(numeric) == 1:
         return numeric[0]
     there = listed(numeric) if numeric else "none of numbers"
-    raise BadData(f"{table.path} has {there}: --weights needs a column {USUAL_NAME!r}")
+    raise DataError(
+        f"{table.path} has {there}: --weights needs a column {USUAL_NAME!r}"
+    )
 
 
 def _matched(
@@ -337,14 +341,14 @@ def _matched(
     known: dict[Any, int] = {}
     for place, key in enumerate(table.columns[id_column].to_pylist()):
         if key in known:
-            raise BadData(
+            raise DataError(
                 f"{table.path} has {key!r} twice in {id_column!r} (--weights)"
             )
         known[key] = place
     keys = source.columns[id_column].to_pylist()
     lacking = [row for row in rows.tolist() if keys[row] not in known]
     if lacking:
-        raise BadData(
+        raise DataError(
             f"{table.path} (--weights) lacks {len(lacking):,} of the rows of "
             f"{source.path}, {keys[lacking[0]]!r} for one"
         )
@@ -383,14 +387,14 @@ def labels_of_rows(
     """
     file = read_file(path, as_text=set(categorical))
     if ROW_BY_GAIN in file.names:
-        raise BadData(
+        raise DataError(
             f"{path} has rows that were chosen by gain: they are no sample of the "
             "target, and the score must not be estimated from them (label --by chance "
             "draws some)"
         )
     file.check_has([label], "--target-labels")
     if ROW_BY_CHANCE not in file.names:
-        raise BadData(
+        raise DataError(
             f"{path} has no column {ROW_BY_CHANCE!r}, which says which row of "
             f"{target.path} each is, counted from one: counterpoise label writes it. "
             f"Or put the column {label!r} into {target.path} itself, empty where there "
@@ -400,14 +404,14 @@ def labels_of_rows(
     found = read_labels(file, label, task, categorical, known=known)
     places = rows[found.rows]
     if not np.isfinite(places).all() or (places != np.floor(places)).any():
-        raise BadData(f"{path}, column {ROW_BY_CHANCE!r} must hold whole numbers")
+        raise DataError(f"{path}, column {ROW_BY_CHANCE!r} must hold whole numbers")
     if places.size and (places.min() < 1 or places.max() > target.n_rows):
-        raise BadData(
+        raise DataError(
             f"{path}, column {ROW_BY_CHANCE!r} must lie from 1 to {target.n_rows}, the "
             f"rows of {target.path}"
         )
     if np.unique(places).size < places.size:
-        raise BadData(f"{path} has a row of {target.path} twice")
+        raise DataError(f"{path} has a row of {target.path} twice")
     return (places - 1).astype(np.intp), found.values
 
 
@@ -439,11 +443,13 @@ def saved_estimator(path: Path, task: str) -> Any:
     if isinstance(found, Adapted):
         found = found.estimator_
     if not (hasattr(found, "fit") and hasattr(found, "predict")):
-        raise BadData(f"{path} holds {type(found).__name__}, which does not predict")
+        raise DataError(f"{path} holds {type(found).__name__}, which does not predict")
     classes = task == CLASSIFICATION
     if is_regressor(found) if classes else is_classifier(found):
         wanted = "numbers" if classes else "classes"
-        raise WrongUse(f"--estimator {path} predicts {wanted}: the label is for {task}")
+        raise UsageError(
+            f"--estimator {path} predicts {wanted}: the label is for {task}"
+        )
     return clone(found)
 
 
@@ -513,10 +519,10 @@ class Pair:
         return frame_of(self.table_target, self.kinds)
 
     @cached_property
-    def samples(self) -> SamplesAsRead:
+    def samples(self) -> Samples:
         """Both samples as read, for all that is not the estimator."""
         given = self.X, (self.X_target,)
-        samples = SamplesAsRead.of_tables(self.table, self.table_target, given)
+        samples = Samples.of_tables(self.table, self.table_target, given)
         return with_units(samples, **self.belonging)
 
     def crowded(self, most: int) -> list[str]:
@@ -550,9 +556,9 @@ def read_pair(
     # Names of rows are texts as they stood: 00000001 is not 1.
     texts = {*categorical, given.get("id"), given.get("groups")} - {None}
     if given.get("groups") is not None and time is not None:
-        raise WrongUse("--groups and --time: rows have the one or the other")
+        raise UsageError("--groups and --time: rows have the one or the other")
     if options.source == options.target == STDIN:
-        raise WrongUse("--source and --target cannot both be the standard input")
+        raise UsageError("--source and --target cannot both be the standard input")
     source, target = files or (
         read_file(options.source, as_text=texts),
         read_file(options.target, as_text=texts),
@@ -563,7 +569,7 @@ def read_pair(
     for table, role in ((source, "source"), (target, "target")):
         if table.n_rows < ROWS_OF_A_SAMPLE:
             rows_there = "1 row" if table.n_rows == 1 else f"{table.n_rows} rows"
-            raise BadData(
+            raise DataError(
                 f"{table.path} has {rows_there}: a {role} needs at least "
                 f"{ROWS_OF_A_SAMPLE} for anything to be said about it"
             )
@@ -582,7 +588,7 @@ def read_pair(
                 )
             )
         if rows.size < ROWS_OF_A_SAMPLE:
-            raise BadData(f"{source.path} has {rows.size} rows with a {label!r} only")
+            raise DataError(f"{source.path} has {rows.size} rows with a {label!r} only")
     if time is not None:
         order = np.argsort(times_of(source, time, rows), kind="stable")
         rows, y = rows[order], None if y is None else y[order]
@@ -657,21 +663,21 @@ def _columns(
                 source.check_has([name], f"--{option}")
     both = set(given.get("categorical") or ()) & set(given.get("numeric") or ())
     if both:
-        raise WrongUse(f"{listed(sorted(both))} is in --categorical and in --numeric")
+        raise UsageError(f"{listed(sorted(both))} is in --categorical and in --numeric")
     apart = {*roles.values(), given.get("weights"), *dropped}
     only = given.get("only")
     if only:
         source.check_has(only, "a column of the model")
     columns = [name for name in only or source.names if name not in apart]
     if not columns:
-        raise BadData(f"{source.path} has no column left to predict from")
+        raise DataError(f"{source.path} has no column left to predict from")
     lacking = [name for name in columns if name not in target.names]
     if lacking:
         plural = "columns" if len(lacking) > 1 else "column"
         hint = ""
         if label is None and len(lacking) == 1:
             hint = f"; if it is the label: --label {lacking[0]}"
-        raise BadData(
+        raise DataError(
             f"{target.path} lacks the {plural} {listed(lacking)} of {source.path} "
             f"(--drop {','.join(lacking[:5])} goes on without{hint})"
         )
@@ -703,7 +709,7 @@ def _kinds(
         found = [kind_of(table, name) for table in (source, target)]
         for table, kind in zip((source, target), found, strict=True):
             if kind == EMPTY:
-                raise BadData(
+                raise DataError(
                     f"{table.path}, column {name!r} has no value in any row: --drop "
                     f"{name} leaves it out"
                 )
@@ -711,7 +717,7 @@ def _kinds(
             kinds[name] = CATEGORIES if name in categorical else NUMBERS
             continue
         if found[0] != found[1]:
-            raise BadData(_differing(source, target, name, found))
+            raise DataError(_differing(source, target, name, found))
         if found[0] == CATEGORIES:
             if all(texts_differ(table, name) for table in (source, target)):
                 _refuse_lost_numbers(source, name)
@@ -727,7 +733,7 @@ def _kinds(
             notices.extend(_number_notice(source, name))
         kinds[name] = found[0]
     if not kinds:
-        raise BadData(f"{source.path} has no column left to predict from")
+        raise DataError(f"{source.path} has no column left to predict from")
     return kinds
 
 
@@ -756,7 +762,7 @@ def _refuse_lost_numbers(table: TableFile, name: str) -> None:
     row = unlike_numbers(table, name)
     if row is not None:
         text = table.columns[name][row].as_py()
-        raise BadData(
+        raise DataError(
             f"{table.path}, {table.place(row)}, column {name!r}: {text!r} looks like "
             f"a number that cannot be read, and so do most cells of the column: mend "
             f"it, or --drop {name}, or --categorical {name}"

@@ -41,10 +41,10 @@ from counterpoise.cli.record import (
 from counterpoise.cli.terminal import (
     CONDITION_HOLDS,
     FINE,
-    BadData,
     Block,
+    DataError,
     Steps,
-    WrongUse,
+    UsageError,
     cells,
     followed,
     of_training_rows,
@@ -56,7 +56,7 @@ from counterpoise.monitor.chunks import Chunk, NoDateError, cut
 from counterpoise.monitor.monitor import ModelMonitor
 from counterpoise.monitor.results import ChunkResult
 from counterpoise.report.page import render
-from counterpoise.report.report import Record
+from counterpoise.report.report import Report
 from counterpoise.shift.diagnosis import diagnose
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def monitor_command(options: Namespace) -> int:
             if getattr(options, name) is None
         ]
         if lacking:
-            raise WrongUse(f"the first run of monitor needs {' and '.join(lacking)}")
+            raise UsageError(f"the first run of monitor needs {' and '.join(lacking)}")
     with followed(_PLAN, quiet=options.quiet) as steps, memory_limit(options):
         steps.begin(_READING)
         monitor = ModelMonitor.load(state) if goes_on else _new_monitor(options, steps)
@@ -167,7 +167,7 @@ def monitor_command(options: Namespace) -> int:
         table.check_has([options.time], "--time")
         steps.begin(_WATCHING)
         chunk_results, pages = _update(monitor, table, options, steps)
-        record = Record.from_estimator(
+        record = Report.from_estimator(
             monitor,
             reproduce=reproduced_by(options),
             notices=list(steps.notices),
@@ -285,7 +285,7 @@ def _cut(
         return cut(times[rows], every)
     except NoDateError as error:
         where = f"{table.path}, {table.place(int(rows[error.row]))}, column {by!r}"
-        raise BadData(
+        raise DataError(
             f"{where}: {error.text!r} is no date: dates are read as 2024-01-31, with "
             "or without a time after them"
         ) from error
@@ -307,7 +307,9 @@ def _ids(
     lacking = [row for row, one in enumerate(values) if one is None]
     if lacking:
         where = f"{table.path}, {table.place(lacking[0])}, column {options.id!r}"
-        raise BadData(f"{where}: a row without an id (--id) cannot be told from others")
+        raise DataError(
+            f"{where}: a row without an id (--id) cannot be told from others"
+        )
     return np.array([str(one) for one in values], dtype=object)
 
 
@@ -319,7 +321,7 @@ def _every(table: TableFile, options: Namespace) -> tuple[str | int, str]:
         return int(options.every), options.time
     if options.every not in table.names:
         known = ", ".join(_CALENDAR)
-        raise WrongUse(
+        raise UsageError(
             f"--every must be one of {known}, a number of rows or a column of "
             f"{table.path}, got {options.every!r}"
         )
@@ -350,7 +352,7 @@ def _remember_label(
     if name is None or name == known:
         return
     if known and name not in table.names:
-        raise BadData(
+        raise DataError(
             f"{table.path} has no column {name!r} (--label), and this monitor reads "
             f"labels from {known!r}: leave --label out to go on with that"
         )
@@ -380,7 +382,7 @@ def _report(monitor: ModelMonitor, part: "pd.DataFrame", seed: int) -> Write | N
     """Return what writes the chunk's own report; None where it is too small."""
     try:
         found = diagnose(*monitor.against(part), random_state=seed)
-        return render(Record.from_estimator(found)).save
+        return render(Report.from_estimator(found)).save
     except (ImportError, InvalidInputError):
         return None
 
@@ -389,14 +391,14 @@ def _page_name(number: int) -> str:
     return f"chunk-{number:04d}.html"
 
 
-def _with_reports(record: Record, folder: Path, pages: dict[str, Write]) -> Record:
+def _with_reports(record: Report, folder: Path, pages: dict[str, Write]) -> Report:
     """Return the record, its chunks with the names of their own reports."""
     document = record.to_dict()
     for row in document["monitor"]["history"]:
         name = _page_name(row["chunk"])
         if name in pages or (folder / name).exists():
             row["report"] = name
-    return Record.from_dict(document)
+    return Report.from_dict(document)
 
 
 def _history(monitor: ModelMonitor) -> Write:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from counterpoise.cli.inputs import is_saved
-from counterpoise.cli.terminal import WRONG_USE, BadData, WrongUse, one_line
+from counterpoise.cli.terminal import WRONG_USE, DataError, UsageError, one_line
 from counterpoise.data.parameters import did_you_mean
 from counterpoise.weights.registry import WEIGHT_ESTIMATORS_BY_COMMAND
 
@@ -50,21 +50,23 @@ def read_config(path: Path, kinds: Mapping[str, str]) -> dict[str, object]:
     try:
         if path.exists() and not path.is_file():
             # A pipe would be waited for, and a device has no end.
-            raise BadData(f"--config {path} is a folder, a pipe or a device")
+            raise DataError(f"--config {path} is a folder, a pipe or a device")
         text = path.read_text(encoding="utf-8")
     except ValueError as error:
         if isinstance(error, UnicodeDecodeError):
-            raise BadData(f"--config {path} is not in UTF-8: {error.reason}") from error
-        raise BadData(f"--config {str(path)!r} is no path: {error}") from error
+            raise DataError(
+                f"--config {path} is not in UTF-8: {error.reason}"
+            ) from error
+        raise DataError(f"--config {str(path)!r} is no path: {error}") from error
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise WrongUse(f"--config {path} cannot be read: {reason}") from error
+        raise UsageError(f"--config {path} cannot be read: {reason}") from error
     try:
         given = tomllib.loads(text)
     except RecursionError as error:
-        raise WrongUse(f"--config {path} is nested too deep") from error
+        raise UsageError(f"--config {path} is nested too deep") from error
     except tomllib.TOMLDecodeError as error:
-        raise WrongUse(f"--config {path}: {one_line(error)}") from error
+        raise UsageError(f"--config {path}: {one_line(error)}") from error
     known = set(kinds) - {"config"}
     options = {}
     for key, value in given.items():
@@ -72,12 +74,12 @@ def read_config(path: Path, kinds: Mapping[str, str]) -> dict[str, object]:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise WrongUse(
+            raise UsageError(
                 f"--config {path} has the key {key!r}, which is no option here{hint}"
             )
         types, wanted = _TYPES.get(kinds[name], ((str,), "a string"))
         if not _fits(value, types):
-            raise WrongUse(f"--config {path}: {key} must be {wanted}, got {value!r}")
+            raise UsageError(f"--config {path}: {key} must be {wanted}, got {value!r}")
         options[name] = value
     return options
 
@@ -181,13 +183,13 @@ def read_conditions(texts: Collection[str], names: Collection[str]) -> list[Cond
     for text in (part for given in texts for part in given.split(",")):
         match = _FORM.fullmatch(text)
         if match is None:
-            raise WrongUse(
+            raise UsageError(
                 f"--fail-if takes a name, a comparison and a number, such as "
                 f"'{example(names)}', got {text.strip()!r}"
             )
         name, comparison, limit = match.groups()
         if name not in names:
-            raise WrongUse(
+            raise UsageError(
                 f"--fail-if knows no {name!r}; it knows {', '.join(sorted(names))}"
             )
         conditions.append(Condition(name, comparison, float(limit)))
@@ -541,7 +543,7 @@ def add_command(
         values |= {option: parsed[option] for option in options if option in parsed}
         lacking = [f"--{option}" for option in needs if values.get(option) is None]
         if lacking:
-            raise WrongUse(f"{name} needs {' and '.join(lacking)}")
+            raise UsageError(f"{name} needs {' and '.join(lacking)}")
         return completed(name, options, values)
 
     def unknown(words: Sequence[str]) -> None:
@@ -589,7 +591,7 @@ def read_value(name: str, value: Any) -> Any:
     if option.kind == "texts":
         return (value,) if isinstance(value, str) else tuple(value)
     if "path" in option.kind and isinstance(value, str) and "\0" in value:
-        raise BadData(f"--{name} {value!r} is no path: it has a null byte")
+        raise DataError(f"--{name} {value!r} is no path: it has a null byte")
     if option.kind == "path":
         return Path(value)
     if option.kind == "flag or path":
@@ -610,7 +612,7 @@ def read_value(name: str, value: Any) -> Any:
         return _number(name, value, option.kind)
     if option.choices is not None and value not in option.choices:
         known = ", ".join(option.choices)
-        raise WrongUse(f"--{name} must be one of {known}, got {value!r}")
+        raise UsageError(f"--{name} must be one of {known}, got {value!r}")
     return value
 
 
@@ -647,13 +649,13 @@ def _number(name: str, value: object, kind: str) -> int | float:
         number = int(str(value)) if kind == "whole" else float(str(value))
     except ValueError as error:
         wanted = "a whole number" if kind == "whole" else "a number"
-        raise WrongUse(f"--{name} must be {wanted}, got {value!r}") from error
+        raise UsageError(f"--{name} must be {wanted}, got {value!r}") from error
     if kind == "whole" and not 0 <= number < 2**32:
-        raise WrongUse(f"--{name} must be from 0 to 2**32 - 1, got {number}")
+        raise UsageError(f"--{name} must be from 0 to 2**32 - 1, got {number}")
     if kind == "share" and not 0 < number < 1:
-        raise WrongUse(f"--{name} must lie between 0 and 1, got {number}")
+        raise UsageError(f"--{name} must lie between 0 and 1, got {number}")
     if kind == "amount" and not 0 <= number < math.inf:
-        raise WrongUse(f"--{name} must be at least 0, got {number}")
+        raise UsageError(f"--{name} must be at least 0, got {number}")
     return number
 
 
@@ -665,7 +667,7 @@ def _percentage(name: str, value: object) -> float:
     except ValueError:
         number = 0.0
     if not 0 < number < float("inf"):
-        raise WrongUse(f"--{name} must be a share such as 10% or 0.1, got {value!r}")
+        raise UsageError(f"--{name} must be a share such as 10% or 0.1, got {value!r}")
     return number
 
 
@@ -673,7 +675,7 @@ def _date(name: str, value: object) -> str:
     try:
         return date.fromisoformat(str(value)).isoformat()
     except ValueError as error:
-        raise WrongUse(
+        raise UsageError(
             f"--{name} must be a day such as 2026-01-31, got {value!r}"
         ) from error
 
@@ -684,7 +686,7 @@ def _folds(name: str, value: object) -> int:
     except ValueError:
         number = 0
     if number < 2:
-        raise WrongUse(f"--{name} must be 2 or more folds, or blocks, got {value!r}")
+        raise UsageError(f"--{name} must be 2 or more folds, or blocks, got {value!r}")
     return number
 
 
@@ -695,5 +697,5 @@ def _size(name: str, value: object) -> int:
     except ValueError:
         number = 0.0
     if not 1 <= number < 2**62:
-        raise WrongUse(f"--{name} must be a size such as 500M or 2G, got {value!r}")
+        raise UsageError(f"--{name} must be a size such as 500M or 2G, got {value!r}")
     return int(number)

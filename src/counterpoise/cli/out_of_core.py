@@ -29,8 +29,8 @@ from counterpoise.cli.files import TableFile
 from counterpoise.cli.inputs import CLASSIFICATION, Pair, read_labels, table_of
 from counterpoise.cli.outputs import Write
 from counterpoise.cli.record import data_of, reproduced_by
-from counterpoise.cli.terminal import BadData, WrongUse
-from counterpoise.data.blocks import ROWS_DECIDED_ON, Blocks, sample
+from counterpoise.cli.terminal import DataError, UsageError
+from counterpoise.data.blocks import DECISION_SAMPLE_SIZE, Blocks, sample
 from counterpoise.data.files import STORED
 from counterpoise.data.parallel import (
     current_budget,
@@ -42,7 +42,7 @@ from counterpoise.data.parallel import (
     memory_budget,
 )
 from counterpoise.data.readers import Reader, Rows, parquet_files, parquet_reader
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.data.table import Table, column_of_numbers, column_of_texts
 from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.errors import InvalidInputError
@@ -202,7 +202,7 @@ class LargeTable:
         try:
             return cls(path, Blocks(parquet_reader(path, None, as_stored=True)))
         except InvalidInputError as error:
-            raise BadData(str(error)) from error
+            raise DataError(str(error)) from error
 
     @property
     def n_rows(self) -> int:
@@ -263,7 +263,7 @@ class LargeTable:
         wanted = _WantedColumns(dict(kinds), name_column, label, known, task)
         for name in wanted.names:
             if name not in (self.blocks.labels or ()):
-                raise BadData(f"{self.path} has no column {name!r}")
+                raise DataError(f"{self.path} has no column {name!r}")
         stored = Blocks(parquet_reader(self.path, wanted.names, as_stored=True))
         sizes = stored.reader.sizes
         if label is not None:
@@ -271,7 +271,7 @@ class LargeTable:
             sizes = tuple(each_block(labels, _count_present))
             if 0 in sizes:
                 where = stored.place(sizes.index(0))
-                raise BadData(f"{where}: no row has a {label!r}; leave that file out")
+                raise DataError(f"{where}: no row has a {label!r}; leave that file out")
         load = partial(_load_typed, stored, wanted)
         columns = (*wanted.names, ROW)
         return Blocks(Reader(load, stored.place, stored.n_blocks, sizes, columns))
@@ -306,7 +306,7 @@ class LargePair:
             return None
         refuse_options(options, _NOT_OF_SAMPLES)
         if isinstance(getattr(options, "target_labels", None), Path):
-            raise WrongUse("--target-labels FILE names rows of one file, not of many")
+            raise UsageError("--target-labels FILE names rows of one file, not of many")
         source, target = map(LargeTable.at, paths)
         refuse_inside([source, target], options.out if "out" in options else None)
         return cls(source, target, options.seed)
@@ -314,8 +314,8 @@ class LargePair:
     def drawn(self) -> tuple[DrawnFile, DrawnFile]:
         """Return rows drawn of both, as files."""
         return (
-            self.source.drawn(ROWS_DECIDED_ON, self.seed),
-            self.target.drawn(ROWS_DECIDED_ON, self.seed),
+            self.source.drawn(DECISION_SAMPLE_SIZE, self.seed),
+            self.target.drawn(DECISION_SAMPLE_SIZE, self.seed),
         )
 
     def blocks(self, pair: Pair, options: Namespace) -> tuple[Blocks, Blocks]:
@@ -372,7 +372,9 @@ def refuse_options(options: Namespace, names: tuple[str, ...]) -> None:
     for name in names:
         if getattr(options, name, None):
             told = name.replace("_", "-")
-            raise WrongUse(f"--{told} is not taken with folders and patterns of files")
+            raise UsageError(
+                f"--{told} is not taken with folders and patterns of files"
+            )
 
 
 def refuse_inside(tables: list[LargeTable], out: Path | None) -> None:
@@ -383,7 +385,7 @@ def refuse_inside(tables: list[LargeTable], out: Path | None) -> None:
         read = {path.resolve() for path in table.files}
         folders = {path.parent for path in read} if table.path.is_dir() else set()
         if out.resolve() in {*read, *folders} or out.resolve().parent in folders:
-            raise WrongUse(
+            raise UsageError(
                 f"--out {out} is, or lies in, a folder that is read: choose another"
             )
 
@@ -403,10 +405,12 @@ def working_on_blocks(
     given = vars(options)
     workers, scheduler = given.get("workers"), given.get("scheduler")
     if workers is not None and scheduler is not None:
-        raise WrongUse("--workers starts processes, --scheduler has its own: give one")
+        raise UsageError(
+            "--workers starts processes, --scheduler has its own: give one"
+        )
     if large is None:
         if given.get("resume"):
-            raise WrongUse("--resume is for folders and patterns of files")
+            raise UsageError("--resume is for folders and patterns of files")
         yield
         return
     with ExitStack() as stack:
@@ -515,9 +519,9 @@ def fit_every_row(
     return _every_row(asdict(rests), source, weights, True, large, options.id)
 
 
-def weigh_every_row(
+def fit_weights_to_every_row(
     weight_estimator: Any,
-    samples: SamplesAsRead,
+    samples: Samples,
     large: LargePair | None,
     pair: Pair,
     options: Namespace,
@@ -527,9 +531,9 @@ def weigh_every_row(
     if large is None:
         return EveryRow()
     if options.out.suffix.lower() != ".parquet":
-        raise WrongUse(f"--out {options.out} of folders must end in .parquet")
+        raise UsageError(f"--out {options.out} of folders must end in .parquet")
     if weight_estimator.needs_labels:
-        raise WrongUse(
+        raise UsageError(
             f"--weight-estimator {options.weight_estimator} is not taken with folders"
         )
     source, target = large.blocks(pair, options)

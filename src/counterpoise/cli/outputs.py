@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from counterpoise.cli.terminal import BadData, WrongUse, listed
-from counterpoise.errors import refusals_of_estimators
+from counterpoise.cli.terminal import DataError, UsageError, listed
+from counterpoise.errors import estimator_errors
 from counterpoise.linalg.arrays import Array
 from counterpoise.messages.numbers import percentage
 from counterpoise.shift.support import UNCOVERED_ABOVE
@@ -233,27 +233,27 @@ def check_folder(
         What the user can do about those that may not be.
     """
     if folder.exists() and not folder.is_dir():
-        raise WrongUse(f"--out {folder} is a file, not a folder")
+        raise UsageError(f"--out {folder} is a file, not a folder")
     recover(folder.resolve())
     there = _there(folder, names)
     if there and not overwrite:
-        raise WrongUse(f"--out {folder} already has {listed(there)}: {remedy}")
+        raise UsageError(f"--out {folder} already has {listed(there)}: {remedy}")
     _check_writable(folder)
 
 
 def check_file(path: Path, *, overwrite: bool, option: str = "--out") -> None:
     """Refuse a file that cannot be written, before anything is computed."""
     if path.is_dir():
-        raise WrongUse(f"{option} {path} is a folder, not a file")
+        raise UsageError(f"{option} {path} is a folder, not a file")
     if os.path.lexists(path) and not overwrite:
-        raise WrongUse(f"{option} {path} is already there: --overwrite overwrites")
+        raise UsageError(f"{option} {path} is already there: --overwrite overwrites")
     _check_writable(path.parent)
 
 
 def check_table(path: Path, *, overwrite: bool) -> None:
     """Refuse a table that cannot be written, or that has an ending of no table."""
     if path.suffix.lower() not in TABLE_ENDINGS:
-        raise WrongUse(f"--out {path} must end in {' or '.join(TABLE_ENDINGS)}")
+        raise UsageError(f"--out {path} must end in {' or '.join(TABLE_ENDINGS)}")
     check_file(path, overwrite=overwrite)
 
 
@@ -262,7 +262,7 @@ def refuse_inputs(outputs: Collection[Path], inputs: Collection[Path]) -> None:
     read = {path.resolve() for path in inputs}
     for path in outputs:
         if path.resolve() in read:
-            raise WrongUse(f"{path} is read by this command: it is not written over")
+            raise UsageError(f"{path} is read by this command: it is not written over")
 
 
 def write_folder(
@@ -423,12 +423,12 @@ def _there(folder: Path, names: Collection[str]) -> list[str]:
     there = [name for name in names if os.path.lexists(folder / name)]
     folders = [name for name in there if (folder / name).is_dir()]
     if folders:
-        raise WrongUse(f"{folder} has {listed(folders)}: a folder, where a file goes")
+        raise UsageError(f"{folder} has {listed(folders)}: a folder, where a file goes")
     return there
 
 
-def _made_meanwhile(folder: Path, names: Collection[str]) -> WrongUse:
-    return WrongUse(
+def _made_meanwhile(folder: Path, names: Collection[str]) -> UsageError:
+    return UsageError(
         f"{folder} has {listed(names)} now, made by another meanwhile: --overwrite "
         "overwrites"
     )
@@ -440,7 +440,7 @@ def _check_writable(folder: Path) -> None:
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise WrongUse(f"{folder} cannot be written to")
+        raise UsageError(f"{folder} cannot be written to")
 
 
 @contextmanager
@@ -472,11 +472,11 @@ def interval_columns(
     about a row.
     """
     if getattr(model, "calibration_", None) is None:
-        raise BadData(
+        raise DataError(
             f"{path} holds a model without rows held out for --intervals: fit it with "
             "run --calibration-fraction 0.2"
         )
-    with refusals_of_estimators():
+    with estimator_errors():
         if not is_classifier(model.estimator_):
             ends = model.predict_interval(X, level)
             return {"lower": ends[:, 0], "upper": ends[:, 1]}
@@ -508,12 +508,12 @@ def coverage_columns(
     )
     if not by_rows or not hasattr(weight_estimator, "is_extrapolation"):
         if asked:
-            raise BadData(
+            raise DataError(
                 f"{path} holds a model that weighs no rows by their columns: "
                 "--overlap is not known"
             )
         return {}
-    with refusals_of_estimators():
+    with estimator_errors():
         covered = ~model.is_extrapolation(X)
     n_uncovered = int(np.count_nonzero(~covered))
     if n_uncovered and notice is not None:
@@ -523,7 +523,7 @@ def coverage_columns(
             "rows at all: do not rely on their predictions"
             + ("" if asked else " (--overlap says which)")
         )
-    with refusals_of_estimators():
+    with estimator_errors():
         uncovered = model.is_uncovered(X)
     few = int(np.count_nonzero(uncovered))
     if few > UNCOVERED_ABOVE * uncovered.size and notice is not None:

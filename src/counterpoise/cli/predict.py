@@ -55,10 +55,10 @@ from counterpoise.cli.record import (
 )
 from counterpoise.cli.terminal import (
     FINE,
-    BadData,
     Block,
-    Stop,
-    WrongUse,
+    CliError,
+    DataError,
+    UsageError,
     followed,
     listed,
     of_dependence,
@@ -67,9 +67,9 @@ from counterpoise.cli.terminal import (
 )
 from counterpoise.data.parallel import ClusterUnavailableError, map_reduce, map_write
 from counterpoise.data.table import CATEGORIES, NUMBERS, Table, frame_of
-from counterpoise.errors import NoOverlapError, refusals_of_estimators
+from counterpoise.errors import NoOverlapError, estimator_errors
 from counterpoise.linalg.arrays import Array, Indices
-from counterpoise.report.report import Record
+from counterpoise.report.report import Report
 from counterpoise.shift.diagnosis import diagnose
 from counterpoise.shift.support import NO_OVERLAP
 
@@ -153,7 +153,7 @@ def prediction_columns(
     """Return the columns of the predictions, and of what the options add to them."""
     path = options.model
     if options.probabilities and not hasattr(model, "predict_proba"):
-        raise BadData(f"{path} holds a model without probabilities")
+        raise DataError(f"{path} holds a model without probabilities")
     with answers_of(path):
         columns = {"prediction": np.asarray(model.predict(X))}
         if options.probabilities:
@@ -174,11 +174,11 @@ def read_model(path: Path) -> Any:
     except ImportError:
         raise
     except Exception as error:
-        if isinstance(error, Stop):
+        if isinstance(error, CliError):
             raise
         message = str(error)
         message = message if message.startswith(str(path)) else f"{path}: {message}"
-        raise BadData(message) from error
+        raise DataError(message) from error
 
 
 @contextmanager
@@ -188,13 +188,19 @@ def answers_of(path: Path) -> Iterator[None]:
     A file can hold a model of the right types that is no model.
     """
     try:
-        with refusals_of_estimators():
+        with estimator_errors():
             yield
-    except (Stop, NoOverlapError, ClusterUnavailableError, ImportError, MemoryError):
+    except (
+        CliError,
+        NoOverlapError,
+        ClusterUnavailableError,
+        ImportError,
+        MemoryError,
+    ):
         raise
     except Exception as error:
         words = str(error) or type(error).__name__
-        raise BadData(f"{path}: the model in it cannot answer: {words}") from error
+        raise DataError(f"{path}: the model in it cannot answer: {words}") from error
 
 
 def read_for_model(
@@ -218,11 +224,15 @@ def kinds_for_model(model: object, table: TableFile) -> dict[str, str]:
     """Return what the model's columns are to hold; refuse a table that lacks one."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
-        raise BadData("the model was fitted without names of columns: use it in Python")
+        raise DataError(
+            "the model was fitted without names of columns: use it in Python"
+        )
     lacking = [str(name) for name in names if name not in table.names]
     if lacking:
         plural = "columns" if len(lacking) > 1 else "column"
-        raise BadData(f"{table.path} lacks the {plural} {listed(lacking)} of the model")
+        raise DataError(
+            f"{table.path} lacks the {plural} {listed(lacking)} of the model"
+        )
     kinds = kinds_of(model)
     if kinds is None:
         found = {str(name): kind_of(table, str(name)) for name in names}
@@ -293,7 +303,7 @@ def evaluate_command(options: Namespace) -> int:
         diagnosis = diagnose(pair.samples, None, random_state=options.seed)
         for told in of_dependence(diagnosis):
             steps.notice(told)
-        record = Record.from_estimator(
+        record = Report.from_estimator(
             diagnosis,
             performance,
             data=data_of(pair),
@@ -310,7 +320,7 @@ def pair_of_model(model: BaseEstimator, options: Namespace) -> Pair:
     """Return the two samples, with the columns that a saved model was fitted to."""
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     if not names:
-        raise BadData(f"{options.model} was fitted without names of columns")
+        raise DataError(f"{options.model} was fitted without names of columns")
     kinds = kinds_of(model) or {}
     return read_pair(
         Namespace(
@@ -373,7 +383,7 @@ def label_command(options: Namespace) -> int:
         steps.begin(_CHOOSING)
         target = read_file(options.target)
         if not 1 <= options.k <= target.n_rows:
-            raise BadData(
+            raise DataError(
                 f"--k must be from 1 to {target.n_rows}, the rows of {target.path}, "
                 f"got {options.k}"
             )
@@ -401,7 +411,7 @@ def _rows_by_gain(options: Namespace) -> Indices:
     from counterpoise.adaptation.labeling import select_rows_to_label
 
     if options.model is None or options.source is None:
-        raise WrongUse("label --by gain needs --model and --source")
+        raise UsageError("label --by gain needs --model and --source")
     model = read_model(options.model)
     pair = pair_of_model(model, options)
     return select_rows_to_label(
@@ -417,7 +427,7 @@ def _rows_by_gain(options: Namespace) -> Indices:
 def _predict_in_blocks(options: Namespace) -> None:
     """Predict the rows of many files and write the predictions in their order."""
     if options.out.suffix.lower() != ".parquet":
-        raise WrongUse(f"--out {options.out} of folders must end in .parquet")
+        raise UsageError(f"--out {options.out} of folders must end in .parquet")
     large = LargeTable.at(options.table)
     refuse_inside([large], options.out)
     with (
@@ -428,7 +438,7 @@ def _predict_in_blocks(options: Namespace) -> None:
         steps.begin(_PREDICT_READING)
         model = read_model(options.model)
         if options.probabilities and not hasattr(model, "predict_proba"):
-            raise BadData(f"{options.model} holds a model without probabilities")
+            raise DataError(f"{options.model} holds a model without probabilities")
         kinds = kinds_for_model(model, large.drawn(1, 0))
         blocks = large.typed(kinds, name_column=options.id)
         id_type = large.whole_type(options.id)

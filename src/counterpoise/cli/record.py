@@ -29,7 +29,7 @@ from counterpoise.cli.terminal import (
     NO_OVERLAP,
     NOT_PROVED,
     Block,
-    WrongUse,
+    UsageError,
     show,
 )
 from counterpoise.messages import message
@@ -38,7 +38,7 @@ from counterpoise.performance.result import ESTIMATES
 from counterpoise.report.formatting import share, to_text
 from counterpoise.report.key_questions import is_contradicted
 from counterpoise.report.page import record_text
-from counterpoise.report.report import Record
+from counterpoise.report.report import Report
 from counterpoise.report.sections import Section
 from counterpoise.report.tables import features_table
 from counterpoise.report.verdict import verdict_of
@@ -145,7 +145,7 @@ def command_line(options: Namespace) -> list[str]:
     return words
 
 
-def flat_numbers(record: Record, names: Collection[str]) -> dict[str, float | None]:
+def flat_numbers(record: Report, names: Collection[str]) -> dict[str, float | None]:
     """Return numbers of the record by their short names, None where undefined.
 
     Examples
@@ -157,7 +157,7 @@ def flat_numbers(record: Record, names: Collection[str]) -> dict[str, float | No
     return {name: None if v is None else float(v) for name, v in found.items()}
 
 
-def is_proved(record: Record) -> bool:
+def is_proved(record: Report) -> bool:
     """Return whether the certificate of the weights holds, where there is one."""
     return bool(record.at("weights.certificate.holds", True))
 
@@ -177,7 +177,7 @@ _COLUMNS_LISTED = 5
 _ROUNDING = 1e-9
 
 
-def of_record(record: Record) -> Iterator[Block]:
+def of_record(record: Report) -> Iterator[Block]:
     """Return the verdict, the numbers, what moved, what was chosen, what to do next."""
     verdict = verdict_of(record)
     lead = (to_text(verdict.lead),) if verdict.lead else ()
@@ -210,7 +210,7 @@ def of_end(reasons: Collection[str], files: Collection[Path] = ()) -> Iterator[B
         yield Block("Written", tuple(str(path) for path in files))
 
 
-def _performance(record: Record) -> Iterator[Block]:
+def _performance(record: Report) -> Iterator[Block]:
     """Return the estimates of the score on the new data side by side."""
     performance = record.at("performance")
     if performance is None:
@@ -256,7 +256,7 @@ def _estimates(
         yield Block(f"{title[0].upper()}{title[1:]}", check, header, rows)
 
 
-def _moved(record: Record) -> Iterator[Block]:
+def _moved(record: Report) -> Iterator[Block]:
     """Return the columns that moved most."""
     table = features_table(record)
     if table is not None:
@@ -267,7 +267,7 @@ def _moved(record: Record) -> Iterator[Block]:
         yield Block("Moved most (SD: standard deviations)", (), table.header, rows)
 
 
-def _chosen(record: Record) -> Iterator[Block]:
+def _chosen(record: Report) -> Iterator[Block]:
     lines = []
     weights, model, guard = (record.at(key) for key in ("weights", "model", "guard"))
     if weights is not None and weights["weight_estimator"] is not None:
@@ -338,7 +338,7 @@ def prepare_outputs(
     if options.json not in (None, STDOUT):
         apart = {path.resolve() for path in files}
         if Path(options.json).resolve() in apart:
-            raise WrongUse(f"--json {options.json} is a file that --out writes")
+            raise UsageError(f"--json {options.json} is a file that --out writes")
         files = [*files, Path(options.json)]
     refuse_inputs(files, inputs_of(options))
     return read_conditions(options.fail_if, names)
@@ -365,7 +365,7 @@ def memory_limit(options: Namespace) -> Iterator[None]:
 
 
 def exit_code(
-    record: Record, conditions: Collection[Condition], *, refused: bool = False
+    record: Report, conditions: Collection[Condition], *, refused: bool = False
 ) -> tuple[int, list[str]]:
     """Return the exit code, and in words why it is not zero.
 
@@ -388,7 +388,7 @@ def exit_code(
     return NO_OVERLAP if refused else code, reasons
 
 
-def print_findings(options: Namespace, record: Record, blocks: Iterable[Block]) -> None:
+def print_findings(options: Namespace, record: Report, blocks: Iterable[Block]) -> None:
     """Write the findings where the options want them."""
     if options.text:
         print(record_text(record), end="")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 
-from counterpoise.data.progress import Teller, heard_by, never_silent
+from counterpoise.data.progress import TextProgress, heartbeat, listening_to_progress
 from counterpoise.messages import INFO, PROBLEM, Finding, FindingText
 
 if TYPE_CHECKING:
@@ -50,19 +50,19 @@ MEANINGS = {
 }
 
 
-class Stop(Exception):  # noqa: N818
+class CliError(Exception):
     """End the command with a code and a message of one line."""
 
     code = FAULT
 
 
-class WrongUse(Stop):
+class UsageError(CliError):
     """What was asked for makes no sense."""
 
     code = WRONG_USE
 
 
-class BadData(Stop):
+class DataError(CliError):
     """A table cannot be used as it is."""
 
     code = BAD_DATA
@@ -77,7 +77,7 @@ def code_of(error: BaseException) -> int:
     >>> code_of(NoOverlapError(0.9, "uncovered_fraction")), code_of(ValueError("x"))
     (4, 70)
     """
-    if isinstance(error, Stop):
+    if isinstance(error, CliError):
         return error.code
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
@@ -398,7 +398,7 @@ class Steps:
             self._task = self._bar.add_task("", total=len(plan))
             self._bar.start()
         # A bar has a clock of its own.
-        self.teller = Teller(self._say_busy, says_begin=False)
+        self.teller = TextProgress(self._say_busy, says_begin=False)
 
     def begin(self, step: str) -> None:
         """End the step before and begin another."""
@@ -474,8 +474,8 @@ def followed(plan: Sequence[str], *, quiet: bool = False) -> Iterator[Steps]:
     try:
         with (
             warnings.catch_warnings(),
-            never_silent(steps.teller),
-            heard_by(steps.begin, steps.advance),
+            heartbeat(steps.teller),
+            listening_to_progress(steps.begin, steps.advance),
         ):
             # What numpy and scikit-learn say to programmers means nothing here.
             warnings.simplefilter("ignore")

@@ -40,16 +40,16 @@ from counterpoise.cli.terminal import (
     FINE,
     NOT_PROVED,
     WRONG_USE,
-    BadData,
     Block,
-    Stop,
+    CliError,
+    DataError,
     cells,
     one_line,
     show,
 )
 from counterpoise.report.comparison import compare
 from counterpoise.report.page import render
-from counterpoise.report.report import Record
+from counterpoise.report.report import Report
 
 # -----------------------------------------------------------------------------
 # `counterpoise compare`: two records side by side.
@@ -146,17 +146,17 @@ def report_command(options: Namespace) -> int:
     return FINE
 
 
-def read_record(path: Path) -> Record:
+def read_record(path: Path) -> Report:
     """Return the record of a file, or say why it is none."""
     if path.is_dir():
-        raise BadData(f"{path} is a folder, not a file")
+        raise DataError(f"{path} is a folder, not a file")
     try:
-        return Record.load(path)
+        return Report.load(path)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise BadData(f"{path} cannot be read: {reason}") from error
+        raise DataError(f"{path} cannot be read: {reason}") from error
     except (ValueError, TypeError, RecursionError) as error:
-        raise BadData(f"{path}: {error}") from error
+        raise DataError(f"{path}: {error}") from error
 
 
 @contextmanager
@@ -167,12 +167,12 @@ def shown(*paths: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (Stop, ImportError, OSError, MemoryError):
+    except (CliError, ImportError, OSError, MemoryError):
         raise
     except Exception as error:
         which = " or ".join(map(str, paths))
         words = f"{type(error).__name__}: {error}"
-        raise BadData(f"{which} is no record that can be shown: {words}") from error
+        raise DataError(f"{which} is no record that can be shown: {words}") from error
 
 
 # -----------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def rerun_command(options: Namespace) -> int:
     return CONDITION_HOLDS if different else FINE
 
 
-def _words(record: Record, options: Namespace) -> list[str]:
+def _words(record: Report, options: Namespace) -> list[str]:
     """Return the command of a record, its tables found by their hashes.
 
     A record is somebody's file: of its words only options that this library knows are
@@ -242,7 +242,7 @@ def _words(record: Record, options: Namespace) -> list[str]:
     """
     given = record.at("reproduce.command_line")
     if not isinstance(given, list) or len(given) < 2 or given[1] not in _COMMANDS:
-        raise BadData(
+        raise DataError(
             f"{options.record} does not say how it was made: records of "
             f"{' and '.join(_COMMANDS)} do"
         )
@@ -251,7 +251,9 @@ def _words(record: Record, options: Namespace) -> list[str]:
         name, equals, value = left.pop(0).partition("=")
         option = OPTIONS.get(name.removeprefix("--"))
         if option is None or not name.startswith("--"):
-            raise BadData(f"{options.record} has the word {name!r}, which is no option")
+            raise DataError(
+                f"{options.record} has the word {name!r}, which is no option"
+            )
         is_flag = option.kind == "flag"
         if not equals and not is_flag and left:
             value = left.pop(0)
@@ -264,10 +266,10 @@ def _words(record: Record, options: Namespace) -> list[str]:
     return words
 
 
-def _table(record: Record, name: str, value: str, options: Namespace) -> Path:
+def _table(record: Report, name: str, value: str, options: Namespace) -> Path:
     """Return where a table is that has the hash of the record."""
     if Path(value).name != value:
-        raise BadData(f"{options.record} has --{name} {value!r}, which is no name")
+        raise DataError(f"{options.record} has --{name} {value!r}, which is no name")
     wanted = record.at(f"data.{name}.sha256")
     beside = options.record.resolve().parent
     places = [Path(), beside, beside.parent]
@@ -279,8 +281,8 @@ def _table(record: Record, name: str, value: str, options: Namespace) -> Path:
             if hashlib.file_digest(file, "sha256").hexdigest() == wanted:
                 return path
     if not there:
-        raise BadData(f"the table {value!r} is not there: --tables says where it is")
-    raise BadData(
+        raise DataError(f"the table {value!r} is not there: --tables says where it is")
+    raise DataError(
         f"{there[0]} is not the table that the record was made from: its hash is "
         "another"
     )
@@ -306,7 +308,7 @@ def _differences(record: Path, again: Path) -> list[str]:
 
 def _in_records(old: Path, new: Path) -> list[str]:
 
-    first, second = (_leaves(Record.load(path).to_dict()) for path in (old, new))
+    first, second = (_leaves(Report.load(path).to_dict()) for path in (old, new))
     paths = [key for key in {**first, **second} if first.get(key) != second.get(key)]
     lines = [f"  {key}: {first.get(key)!r}, now {second.get(key)!r}" for key in paths]
     if len(lines) > _MOST_TOLD:

@@ -26,10 +26,10 @@ from counterpoise.data.frames import (
 from counterpoise.errors import (
     InvalidInputError,
     InvalidTypeError,
-    refusals_of_estimators,
+    estimator_errors,
     warn_user,
 )
-from counterpoise.linalg.arrays import Array, in_one_precision
+from counterpoise.linalg.arrays import Array, match_precision
 
 # -----------------------------------------------------------------------------
 # Protocols of scikit-learn's estimators and of data frames.
@@ -131,7 +131,7 @@ numbers of samples: [2, 1]
     """
     from sklearn.utils import check_consistent_length
 
-    with refusals_of_estimators():
+    with estimator_errors():
         check_consistent_length(*tables)
 
 
@@ -449,7 +449,7 @@ def two_samples(
         return csr_array(source), stacked
     dense = [np.asarray(piece) for piece in pieces]
     target = dense[0] if len(dense) == 1 else np.vstack(dense)
-    return in_one_precision(np.asarray(source), target)
+    return match_precision(np.asarray(source), target)
 
 
 def target_pieces(X_target: TableLike) -> dict[str, TableLike]:
@@ -585,7 +585,7 @@ def check_columns(estimator: object, X: TableLike, *, reset: bool) -> None:
     """
     from sklearn.utils.validation import validate_data
 
-    with refusals_of_estimators():
+    with estimator_errors():
         validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 

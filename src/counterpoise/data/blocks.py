@@ -237,7 +237,7 @@ def _count_rows(rows: Rows, first: int | None) -> int:
 
 
 # Rows of each table that decisions are made on.
-ROWS_DECIDED_ON = 10_000
+DECISION_SAMPLE_SIZE = 10_000
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
@@ -301,16 +301,16 @@ def sample(
     return Sample(_take(drawn.rows, order), drawn.places[order])
 
 
-def rows_decided_on(X: Blocks | TableLike, seed: int) -> Rows:
+def sample_to_decide_on(X: Blocks | TableLike, seed: int) -> Rows:
     """Return 10,000 rows drawn of a table in blocks, or of any other.
 
     Examples
     --------
     >>> import numpy as np
-    >>> rows_decided_on(np.arange(25_000.0).reshape(-1, 1), seed=0).shape
+    >>> sample_to_decide_on(np.arange(25_000.0).reshape(-1, 1), seed=0).shape
     (10000, 1)
     """
-    return sample(Blocks.of(X), ROWS_DECIDED_ON, seed).rows
+    return sample(Blocks.of(X), DECISION_SAMPLE_SIZE, seed).rows
 
 
 def all_rows(blocks: Blocks) -> Rows:

@@ -27,7 +27,7 @@ from counterpoise.linalg.arrays import Array, Indices, row_keys
 
 
 # Of fewer rows than these nothing is told: no mean, no range, no category.
-FEWEST_ROWS_TOLD = 5
+FEWEST_ROWS_REPORTED = 5
 
 
 # -----------------------------------------------------------------------------
@@ -252,7 +252,7 @@ def _by_category(
     shares = np.bincount(there, mass[~column.missing], minlength=k)
     rows = np.bincount(there, minlength=k)
     order = np.argsort(-shares, kind="stable")
-    named = [j for j in order if rows[j] >= FEWEST_ROWS_TOLD][:most]
+    named = [j for j in order if rows[j] >= FEWEST_ROWS_REPORTED][:most]
     parts = [Part(CATEGORY, category=column.categories[j]) for j in named]
     return _named(column.values, rows, np.array(named, dtype=np.intp), parts)
 
@@ -264,7 +264,7 @@ def _by_number(
         column.values[~missing], return_inverse=True, return_counts=True
     )
     if values.size <= most:
-        named = np.flatnonzero(rows >= FEWEST_ROWS_TOLD)
+        named = np.flatnonzero(rows >= FEWEST_ROWS_REPORTED)
         # What was scaled and scaled back is told without the rounding.
         parts = [Part(VALUE, value=float(f"{values[j]:.12g}")) for j in named]
         places = np.full(missing.size, -1)

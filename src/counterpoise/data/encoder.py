@@ -500,7 +500,7 @@ class TableEncoder(BaseEstimator):
         return np.array(self.names_, dtype=object)
 
     @property
-    def told_names(self) -> tuple[str, ...]:
+    def display_names(self) -> tuple[str, ...]:
         """The output columns as a user knows them, without a value of the table."""
         return tuple(_told(plan, name) for plan in self._plans_ for name in plan.names)
 

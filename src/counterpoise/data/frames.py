@@ -87,10 +87,10 @@ def column_names(X: TableLike) -> tuple[str, ...] | None:
     >>> column_names(pd.DataFrame({"a": [1.0]})), column_names([[1.0]])
     (('a',), None)
     """
-    return names_among(column_labels(X))
+    return string_names(column_labels(X))
 
 
-def names_among(labels: Labels) -> tuple[str, ...] | None:
+def string_names(labels: Labels) -> tuple[str, ...] | None:
     """Return the labels as names; None where one is not a string."""
     if not labels or not all(isinstance(label, str) for label in labels):
         return None

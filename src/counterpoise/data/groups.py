@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.stats import norm, rankdata
 from scipy.stats import t as student
 
-from counterpoise.data.samples import RowUnits, SamplesAsRead
+from counterpoise.data.samples import RowUnits, Samples
 from counterpoise.data.table import CATEGORIES, TableColumn
 from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices
@@ -117,12 +117,12 @@ def _error(
 
 
 def with_units(
-    samples: SamplesAsRead,
+    samples: Samples,
     groups: ArrayLike | None = None,
     groups_target: ArrayLike | None = None,
     time: ArrayLike | None = None,
     time_target: ArrayLike | None = None,
-) -> SamplesAsRead:
+) -> Samples:
     """Return samples with what their rows belong to, if it is said: groups or time."""
     by_group = groups is not None or groups_target is not None
     by_time = time is not None or time_target is not None
@@ -160,7 +160,7 @@ ALIKE, ALIKE_LEVEL, ROWS_SEEN, FEWEST_ROWS = 0.3, 0.001, 5_000, 50
 FEWEST_VALUES, REPEATS, SHARED = 10, 3.0, 0.1
 
 
-def asked_of(samples: SamplesAsRead, names: list[str]) -> Finding | None:
+def dependence_question(samples: Samples, names: list[str]) -> Finding | None:
     r"""Return a hint where rows look dependent; else None.
 
     Neighbours are alike: in one of the samples, of at least 50 rows, the rank
@@ -380,14 +380,14 @@ class Divisions:
         return found
 
 
-class ByChance(NamedTuple):
+class PermutationPValues(NamedTuple):
     """P-values of statistics: each by itself, and corrected for all of them."""
 
     alone: Array
     corrected: Array
 
 
-def by_chance(statistics: Array) -> ByChance:
+def by_chance(statistics: Array) -> PermutationPValues:
     r"""Return the chance of statistics as large as those of the division that is.
 
     With :math:`T_k^{(b)}` the k-th statistic of the b-th of 1 + B divisions, b = 0 the
@@ -418,7 +418,7 @@ def by_chance(statistics: Array) -> ByChance:
     z[:, varies] = centred / spread[varies]
     alone = (z >= z[0] - _ROUNDING).mean(axis=0)
     corrected = (z.max(axis=1)[:, None] >= z[0] - _ROUNDING).mean(axis=0)
-    return ByChance(alone, corrected)
+    return PermutationPValues(alone, corrected)
 
 
 class Divided(NamedTuple):
@@ -430,7 +430,7 @@ class Divided(NamedTuple):
 
 
 def divided(
-    samples: SamplesAsRead,
+    samples: Samples,
     rows: Indices,
     aims: Indices,
     seed: int,

@@ -17,7 +17,7 @@ from counterpoise.data.frames import (
     is_series,
 )
 from counterpoise.data.parameters import check_number
-from counterpoise.errors import InvalidInputError, refusals_of_estimators, warn_user
+from counterpoise.errors import InvalidInputError, estimator_errors, warn_user
 from counterpoise.linalg.arrays import Array
 
 # -----------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def as_classes(y: TableLike, n_rows: int, *, name: str = "y") -> NDArray[Any]:
     y = check_readable(y, name)
     _refuse_labels(_missing_in_frame(y), "NaN", name)
     given = plain_array(y, name)
-    with refusals_of_estimators():
+    with estimator_errors():
         labels: NDArray[Any] = column_or_1d(given, warn=True)
     _check_length(len(labels), n_rows, name, "X")
     if labels.dtype.kind == "f":
@@ -135,7 +135,7 @@ def as_classes(y: TableLike, n_rows: int, *, name: str = "y") -> NDArray[Any]:
         _refuse_labels(np.array([is_missing(v) for v in labels]), "NaN", name)
     if labels.dtype == object:
         labels = _of_one_type(labels, name)
-    with refusals_of_estimators():
+    with estimator_errors():
         check_classification_targets(labels)
     return labels
 

@@ -31,8 +31,8 @@ def announce(step: str) -> None:
 
     Examples
     --------
-    >>> from counterpoise.data.progress import advance, announce, heard_by
-    >>> with heard_by(print, print):
+    >>> from counterpoise.data.progress import advance, announce, listening_to_progress
+    >>> with listening_to_progress(print, print):
     ...     announce("weighing the source rows")
     ...     advance(1, 5)
     weighing the source rows
@@ -61,7 +61,9 @@ def advance(done: int, total: int) -> None:
 
 
 @contextmanager
-def heard_by(listener: Listener, counter: Counter | None = None) -> Iterator[None]:
+def listening_to_progress(
+    listener: Listener, counter: Counter | None = None
+) -> Iterator[None]:
     """Let a listener hear the steps of what runs inside.
 
     Parameters
@@ -74,7 +76,7 @@ def heard_by(listener: Listener, counter: Counter | None = None) -> Iterator[Non
     Examples
     --------
     >>> heard = []
-    >>> with heard_by(heard.append):
+    >>> with listening_to_progress(heard.append):
     ...     announce("weighing")
     >>> announce("fitting")
     >>> heard
@@ -96,7 +98,7 @@ def heard_by(listener: Listener, counter: Counter | None = None) -> Iterator[Non
 LONGEST_SILENCE = 4.0
 
 
-class Teller:
+class TextProgress:
     """What is going on, in lines.
 
     Parameters
@@ -157,7 +159,7 @@ class Teller:
 
 
 @contextmanager
-def never_silent(teller: Teller) -> Iterator[None]:
+def heartbeat(teller: TextProgress) -> Iterator[None]:
     """Let a teller say something in time, from a thread of its own."""
     over = Event()
 
@@ -212,5 +214,5 @@ def told(
         if outer is not None and outer[1] is not None:
             outer[1](done, total)
 
-    with heard_by(hear, count):
+    with listening_to_progress(hear, count):
         yield

@@ -13,14 +13,14 @@ from scipy.special import comb
 from scipy.stats import rankdata
 
 from counterpoise.data.arrays import Matrix, check_moderate, target_pieces, two_samples
-from counterpoise.data.blocks import Blocks, rows_decided_on
+from counterpoise.data.blocks import Blocks, sample_to_decide_on
 from counterpoise.data.encoder import TableEncoder, as_numbers, encoded_rows, encoder_of
 from counterpoise.data.frames import (
     column_labels,
     column_names,
     is_missing,
-    names_among,
     sparse_part,
+    string_names,
 )
 from counterpoise.data.labels_and_weights import as_counts, weights_of_both
 from counterpoise.data.parallel import map_reduce
@@ -312,7 +312,7 @@ BEYOND_RANGE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class SamplesAsRead:
+class Samples:
     """Validated source and target samples, and quantities that follow from them.
 
     A public function validates its tables once; nothing else reads, checks, encodes or
@@ -367,7 +367,7 @@ class SamplesAsRead:
         form: Literal["tables", "numbers", "encoded"] = "tables",
         min_rows: int = 1,
         accept_sparse: bool = True,
-    ) -> "SamplesAsRead":
+    ) -> "Samples":
         """Return validated source and target samples (no-op if already validated).
 
         Parameters
@@ -384,7 +384,7 @@ class SamplesAsRead:
             Whether sparse matrices are accepted (as numbers).
         """
         weights = sample_weight, target_weight
-        if isinstance(X, SamplesAsRead):
+        if isinstance(X, Samples):
             if any(one is not None for one in weights):
                 raise InvalidInputError(
                     "samples that were read have their weights: give none"
@@ -416,7 +416,7 @@ class SamplesAsRead:
         labels = column_labels(X)
         return cls(
             *weights_of_both(*weights, source.shape[0], target.shape[0]),
-            names=None if labels is None else names_among(labels),
+            names=None if labels is None else string_names(labels),
             matrices=(source, target),
             given=(X, X_target),
             labels=labels,
@@ -430,7 +430,7 @@ class SamplesAsRead:
         seed: int,
         sample_weight: ArrayLike | None = None,
         target_weight: ArrayLike | None = None,
-    ) -> "SamplesAsRead":
+    ) -> "Samples":
         """Return 10,000 rows drawn of two tables, of which one at least is in blocks.
 
         `blocks` gives all rows; each of them counts once.
@@ -452,7 +452,7 @@ class SamplesAsRead:
                 f"{list(labels[1] or ())}"
             )
         rows, target_rows = (
-            rows_decided_on(blocks, seed) for blocks in (source, target)
+            sample_to_decide_on(blocks, seed) for blocks in (source, target)
         )
         if rows.shape[1] != target_rows.shape[1]:
             raise InvalidInputError(
@@ -464,7 +464,7 @@ class SamplesAsRead:
     @classmethod
     def of_tables(
         cls, source: Table, target: Table, given: tuple[object, object] | None = None
-    ) -> "SamplesAsRead":
+    ) -> "Samples":
         """Return tables with the same columns of the same kinds, every row counting.
 
         `given`: the same as frames, for a model of the user's own.
@@ -488,7 +488,7 @@ class SamplesAsRead:
         source_weight: Array | None = None,
         target_weight: Array | None = None,
         names: tuple[str, ...] | None = None,
-    ) -> "SamplesAsRead":
+    ) -> "Samples":
         """Return validated matrices and weights without checks."""
         n, m = source.shape[0], target.shape[0]
         return cls(
@@ -501,7 +501,7 @@ class SamplesAsRead:
     @classmethod
     def of_ordered(
         cls, samples: TwoSamples, names: tuple[str, ...] | None = None
-    ) -> "SamplesAsRead":
+    ) -> "Samples":
         """Return rows that stand in their canonical order, such as some of `counted`.
 
         For folds and candidates: any rows of `counted`, in ascending places, are in
@@ -549,11 +549,11 @@ class SamplesAsRead:
         return self.names if self.is_plain else None
 
     @property
-    def told_names(self) -> tuple[str, ...] | None:
+    def display_names(self) -> tuple[str, ...] | None:
         """What a user calls the columns of the matrices: of which column each is."""
         if self.is_plain or self.encoder is None:
             return self.names
-        return self.encoder.told_names
+        return self.encoder.display_names
 
     @cached_property
     def counts(self) -> tuple[Array, Array]:
@@ -617,7 +617,7 @@ class SamplesAsRead:
     @cached_property
     def scale(self) -> Array:
         """The pooled scale of every column; warns of those that hardly vary."""
-        return pooled_scale(self.counted, self.told_names)
+        return pooled_scale(self.counted, self.display_names)
 
     @cached_property
     def range(self) -> tuple[Array, Array] | None:
@@ -633,9 +633,9 @@ class SamplesAsRead:
         room = BEYOND_RANGE * (high - low)
         return low - room, high + room
 
-    def in_blocks(self, source: Blocks, target: Blocks) -> "SamplesAsRead":
+    def in_blocks(self, source: Blocks, target: Blocks) -> "Samples":
         """Return these rows, as numbers, as a sample of two tables in blocks."""
-        return SamplesAsRead(
+        return Samples(
             self.source_weight,
             self.target_weight,
             names=self.matrix_names,
@@ -678,7 +678,7 @@ class SamplesAsRead:
                 f"{self.source_weight.size}"
             )
 
-    def without_zeros(self) -> "SamplesAsRead":
+    def without_zeros(self) -> "Samples":
         """Return the rows of a weight above zero, tables read by columns as such."""
         rows, target_rows = self.source_weight > 0, self.target_weight > 0
         if rows.all() and target_rows.all():
@@ -712,9 +712,9 @@ class SamplesAsRead:
             check_moderate(self.source, "X", labels)
             check_moderate(self.target, "X_target", labels)
 
-    def take(self, rows: Indices, target_rows: Indices) -> "SamplesAsRead":
+    def take(self, rows: Indices, target_rows: Indices) -> "Samples":
         """Return some rows of each as numbers, encoded as all of them are."""
-        return SamplesAsRead.of_matrices(
+        return Samples.of_matrices(
             self.source[rows],
             self.target[target_rows],
             self.source_weight[rows],

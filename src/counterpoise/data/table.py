@@ -30,7 +30,7 @@ from counterpoise.data.frames import (
     native_dtype,
 )
 from counterpoise.errors import InvalidInputError, InvalidTypeError
-from counterpoise.linalg.arrays import Array, Indices, in_one_precision
+from counterpoise.linalg.arrays import Array, Indices, match_precision
 
 # -----------------------------------------------------------------------------
 # What a column can hold: one list for frames, arrays and files.
@@ -449,7 +449,7 @@ def two_tables(X: TableLike, X_target: TableLike) -> tuple[Table, Table]:
         _check_same_kind(columns, ["X", *pieces])
         one, other = columns[0], joined(columns[1:])
         if one.kind == other.kind == NUMBERS:
-            values = in_one_precision(one.values, other.values)
+            values = match_precision(one.values, other.values)
             one, other = one.with_values(values[0]), other.with_values(values[1])
         before.append(one)
         stacked.append(other)

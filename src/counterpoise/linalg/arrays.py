@@ -44,7 +44,7 @@ def finite_array(name: str, value: object, ndim: int) -> Array:
     return out
 
 
-def in_one_precision(one: Array, other: Array) -> tuple[Array, Array]:
+def match_precision(one: Array, other: Array) -> tuple[Array, Array]:
     """Return two samples, columns that one has in single precision so in both.
 
     A value read as float32 differs from the same value read as float64: where values
@@ -58,7 +58,7 @@ def in_one_precision(one: Array, other: Array) -> tuple[Array, Array]:
     --------
     >>> import numpy as np
     >>> one, other = np.array([0.1, 0.2]), np.array([0.1], dtype=np.float32)
-    >>> bool(in_one_precision(one, other.astype(float))[0][0] == other[0])
+    >>> bool(match_precision(one, other.astype(float))[0][0] == other[0])
     True
     """
     rounded = [is_single(values) for values in (one, other)]
@@ -92,12 +92,12 @@ def _as_single(values: Array, columns: NDArray[np.bool_]) -> Array:
 # -----------------------------------------------------------------------------
 
 
-def one_zero(values: ArrayLike) -> Array:
+def positive_zero(values: ArrayLike) -> Array:
     """Return numbers in which minus zero is zero: equal ones have equal bytes.
 
     Examples
     --------
-    >>> one_zero(np.array([-0.0, 1.0]))
+    >>> positive_zero(np.array([-0.0, 1.0]))
     array([0., 1.])
     """
     # Adding zero does it, and leaves all other numbers as they are.
@@ -121,7 +121,9 @@ def row_keys(X: Matrix, byte_order: str = "=") -> list[bytes]:
     (True, False)
     """
     if not sparse.issparse(X):
-        rows = one_zero(np.ascontiguousarray(X)).astype(f"{byte_order}f8", copy=False)
+        rows = positive_zero(np.ascontiguousarray(X)).astype(
+            f"{byte_order}f8", copy=False
+        )
         return [row.tobytes() for row in rows]
     table = X.tocsr().copy()
     table.sum_duplicates()

@@ -533,7 +533,7 @@ class TriangleMatrix(ComputedMatrix):
         return out
 
 
-def kept_matrix(entries: KernelEntries, budget: float = 1e9) -> KernelMatrix:
+def store_kernel_matrix(entries: KernelEntries, budget: float = 1e9) -> KernelMatrix:
     """Return the kernel stored as exactly as fits into `max_samples` bytes.
 
     Double precision up to 8 q^2 <= budget / 4 (q = 5,590 at 1 GB), else the triangle in

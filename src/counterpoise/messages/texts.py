@@ -271,8 +271,8 @@ TEXTS: Mapping[str, str | Mapping[str, str]] = {
     "{is}: go by the labelled rows",
     "labels_agree": "no {change_of_law} is seen",
     "narrow_enough": "the interval is {width:.0%} as wide as the score: narrow enough",
-    "labels_wanted": "about {n_labels} labelled {target_rows}, drawn by chance, would "
-    "make the interval {precision:.0%} as wide as the score (now "
+    "required_labels": "about {n_labels} labelled {target_rows}, drawn by chance, "
+    "would make the interval {precision:.0%} as wide as the score (now "
     "{width:.0%}){more}{of_all}",
     "more_than_available": ", more than the {n_target} that there are",
     "labels_not_enough": "no number of labels makes the interval {precision:.0%} as "

@@ -20,7 +20,7 @@ from counterpoise.performance.loss_model import (
     fit_loss_model,
     rows_by_class,
 )
-from counterpoise.performance.metrics import Answers, Metric
+from counterpoise.performance.metrics import Metric, Predictions
 
 # -----------------------------------------------------------------------------
 # How far earlier estimates missed what labels showed, and what later ones owe to it.
@@ -249,7 +249,7 @@ class LabelFree:
     modelled: Array
     model: LossModel | None
     reference: float
-    answers: Answers | None = field(default=None, repr=False)
+    answers: Predictions | None = field(default=None, repr=False)
     labels: NDArray[Any] | None = field(default=None, repr=False)
     line: ProbabilityLine | None = None
     block_misses: list[tuple[float, float]] = field(default_factory=list)
@@ -258,7 +258,7 @@ class LabelFree:
     def of(
         cls,
         metric: Metric,
-        answers: Answers,
+        answers: Predictions,
         labels: NDArray[Any],
         features: Array,
         seed: int,
@@ -286,7 +286,7 @@ class LabelFree:
             block_misses=misses_of_blocks(losses - modelled),
         )
 
-    def at(self, metric: Metric, features: Array, answers: Answers) -> Array:
+    def at(self, metric: Metric, features: Array, answers: Predictions) -> Array:
         """Return the modelled loss of the rows of a chunk; empty where none is."""
         if self.model is None:
             return np.zeros(0)
@@ -319,7 +319,7 @@ class LabelFree:
         return Rise(value, error, rise, error, float(_GROUPS_LEFT_OUT - 1), chance)
 
 
-def _line_of(answers: Answers, labels: NDArray[Any]) -> ProbabilityLine | None:
+def _line_of(answers: Predictions, labels: NDArray[Any]) -> ProbabilityLine | None:
     """Return how a classifier's probabilities are made right on the reference."""
     if "predict_proba" not in answers.said or answers.classes is None:
         return None
@@ -330,7 +330,7 @@ def _line_of(answers: Answers, labels: NDArray[Any]) -> ProbabilityLine | None:
 
 
 def _halfway(
-    by_trees: Array, line: ProbabilityLine | None, metric: Metric, answers: Answers
+    by_trees: Array, line: ProbabilityLine | None, metric: Metric, answers: Predictions
 ) -> Array:
     """Return the mean of what trees say and what probabilities let expect."""
     if line is None:
@@ -340,7 +340,7 @@ def _halfway(
 
 
 def value_and_error(
-    metric: Metric, answers: Answers, labels: NDArray[Any], shares: Array
+    metric: Metric, answers: Predictions, labels: NDArray[Any], shares: Array
 ) -> tuple[float, float]:
     """Return a metric of weighted rows, and its error by groups left out in turn."""
     rows = answers.rows

@@ -24,10 +24,10 @@ from counterpoise.data.encoder import TableEncoder, encoded
 from counterpoise.data.frames import sparse_part
 from counterpoise.data.labels_and_weights import as_classes, as_responses
 from counterpoise.data.parameters import as_seed, check_number
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.data.table import Table, read_table
 from counterpoise.data.two_samples import effective_sample_size
-from counterpoise.errors import InvalidInputError, InvalidTypeError, held_back
+from counterpoise.errors import InvalidInputError, InvalidTypeError, suppress_warnings
 from counterpoise.linalg.arrays import Array
 from counterpoise.monitor.estimates import LabelFree, shares_of, spent
 from counterpoise.monitor.evidence import InputsEvidence, LabelledRisk
@@ -64,13 +64,13 @@ from counterpoise.monitor.state import (
 )
 from counterpoise.performance.metrics import (
     ERROR_RATE,
-    Answers,
     Metric,
+    Predictions,
     as_metric,
     is_classifier,
 )
-from counterpoise.shift.kernel_two_sample import mmd
 from counterpoise.shift.support import NO_OVERLAP_ABOVE, overlap_between
+from counterpoise.shift.two_sample_tests import mmd
 
 # With fewer labelled rows nothing can be told for years.
 FEWEST_REFERENCE_ROWS = 50
@@ -303,7 +303,7 @@ class ModelMonitor:
             notes.append("late: more rows of a time that has been")
         elif state.chunks and is_before(time, state.chunks[-1].time):
             notes.append("out of order: before the chunk that came last")
-        answers = Answers.of(state.model, [X], state.is_classifier)
+        answers = Predictions.of(state.model, [X], state.is_classifier)
         # What is wrong with labels is said before anything is counted.
         rows, labels = labelled_part(y, len(numbers), state)
         chunk = SeenChunk(len(state.chunks) + 1, time, len(numbers), digest)
@@ -432,7 +432,7 @@ class ModelMonitor:
         return new_alerts(state, chunk, ChunkEvidence(covered=chunk.covered))
 
     def _count_labels(
-        self, chunk: SeenChunk, answers: Answers, labels: NDArray[Any]
+        self, chunk: SeenChunk, answers: Predictions, labels: NDArray[Any]
     ) -> None:
         """Let labelled rows speak for the risk, and count them in."""
         if len(labels) == 0:
@@ -581,7 +581,7 @@ def reference_state(
         raise InvalidInputError("metrics names one twice")
     table = read_table(X)
     encoder = TableEncoder().fit(table, table)
-    answers = Answers.of(model, [X], classifier)
+    answers = Predictions.of(model, [X], classifier)
     risk = next((m for m in wanted if m.by_row is not None), None)
     risk = as_metric(None, model, labels) if risk is None else risk
     values = risk.rows(answers, answers.rows, labels)
@@ -617,7 +617,7 @@ def reference_state(
     return state, wanted
 
 
-def features_of(numbers: Array, answers: Answers) -> Array:
+def features_of(numbers: Array, answers: Predictions) -> Array:
     """Return what the model of the loss sees: the row, and what the model says."""
     return np.hstack([numbers, answers.columns])
 
@@ -647,7 +647,7 @@ def evaluate_chunk(
     metrics: Sequence[Metric],
     chunk: SeenChunk,
     numbers: Array,
-    answers: Answers,
+    answers: Predictions,
 ) -> ChunkEvidence:
     """Return drift, coverage and estimates of a chunk."""
     m = len(numbers)
@@ -664,8 +664,8 @@ def evaluate_chunk(
         some = np.sort(rng.choice(m, _ROWS_OF_DRIFT, replace=False))
     few = rng.permutation(len(state.numbers))[:_ROWS_OF_MMD]
     # Columns that hardly vary were told of when the model was fitted.
-    with held_back():
-        pair = SamplesAsRead.of_matrices(state.numbers, numbers[some])
+    with suppress_warnings():
+        pair = Samples.of_matrices(state.numbers, numbers[some])
         overlap = overlap_between(pair, state.seed)
         distance = mmd(
             state.numbers[few], numbers[some[:_ROWS_OF_MMD]], standardize=True
@@ -702,7 +702,7 @@ def _estimate(
     metrics: Sequence[Metric],
     chunk: SeenChunk,
     numbers: Array,
-    answers: Answers,
+    answers: Predictions,
     shares: Array,
     evidence: ChunkEvidence,
 ) -> None:
@@ -770,7 +770,7 @@ def moved_columns(state: MonitorState, scores: Array) -> list[dict[str, Any]]:
     return [{"column": name, "effect": value} for name, value in ordered]
 
 
-def telling_columns(state: MonitorState, most: int = 5) -> list[str]:
+def columns_with_evidence(state: MonitorState, most: int = 5) -> list[str]:
     """Return the columns whose own bets have won, the most telling first.
 
     A column is named where its own wealth would be an alert if all columns were bet on
@@ -882,7 +882,7 @@ def new_alerts(
         RISK: _nth(state.batch_times, state.risk.evidence.since),
         ESTIMATE: chunk.time,
     }
-    moved, won = chunk_evidence.columns, tuple(telling_columns(state))
+    moved, won = chunk_evidence.columns, tuple(columns_with_evidence(state))
     for kind in (INPUTS, RISK, ESTIMATE):
         if state.has_alert(kind):
             continue

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from counterpoise.data.columns import FEWEST_ROWS_TOLD
+from counterpoise.data.columns import FEWEST_ROWS_REPORTED
 from counterpoise.data.encoder import TableEncoder
 from counterpoise.data.labels_and_weights import as_classes, as_responses
 from counterpoise.data.table import CATEGORIES, NOTHING, NUMBERS, Table, TableColumn
 from counterpoise.errors import InvalidInputError, InvalidTypeError
-from counterpoise.linalg.arrays import Array, Indices, is_single, one_zero
+from counterpoise.linalg.arrays import Array, Indices, is_single, positive_zero
 from counterpoise.monitor.estimates import (
     FEWEST_LABELS,
     ExcessError,
@@ -25,10 +25,10 @@ from counterpoise.monitor.estimates import (
 from counterpoise.monitor.evidence import InputsEvidence, LabelledRisk
 from counterpoise.monitor.results import Alert
 from counterpoise.performance.metrics import (
-    Answers,
-    ClassifierAnswers,
+    ClassifierPredictions,
     Metric,
-    RegressorAnswers,
+    Predictions,
+    RegressorPredictions,
 )
 
 # -----------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def _new_categories(column: TableColumn, had: tuple[str, ...]) -> str | None:
     if not new:
         return None
     # A category that few rows have may name a person.
-    names = [repr(has[k]) for k in new if counts[k] >= FEWEST_ROWS_TOLD]
+    names = [repr(has[k]) for k in new if counts[k] >= FEWEST_ROWS_REPORTED]
     named = f": {', '.join(names[:_LISTED])}" if names else ""
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return (
@@ -343,7 +343,7 @@ class MonitorState:
             if kept > _BYTES_OF_KEYS:
                 one.keys = None
 
-    def keep_answers(self, chunk: SeenChunk, answers: Answers) -> None:
+    def keep_answers(self, chunk: SeenChunk, answers: Predictions) -> None:
         """Keep what the model said of a chunk; give up the oldest beyond the limit."""
         # In full precision: rounded, large predictions would lose small residuals, and
         # probabilities next to one their logarithms.
@@ -370,7 +370,9 @@ def digest_of(numbers: Array) -> str:
     return blake2b(exact.tobytes(), digest_size=12).hexdigest()
 
 
-def tally(metric: Metric, known: Tally, answers: Answers, labels: NDArray[Any]) -> None:
+def tally(
+    metric: Metric, known: Tally, answers: Predictions, labels: NDArray[Any]
+) -> None:
     """Count labelled rows in."""
     rows = answers.rows
     if metric.by_row is not None:
@@ -427,12 +429,12 @@ def as_labels(values: NDArray[Any], state: MonitorState) -> NDArray[Any]:
 
 def place_labels(
     state: MonitorState, chunk: SeenChunk, rows: Any, y: Any
-) -> tuple[Answers, NDArray[Any]]:
+) -> tuple[Predictions, NDArray[Any]]:
     """Return the model's answers at rows of a chunk, and their labels."""
     values = np.asarray(y, dtype=object).reshape(-1)
     is_table = hasattr(rows, "columns") or hasattr(rows, "schema") or np.ndim(rows) != 1
     if is_table or (np.size(rows) and np.asarray(rows).dtype.kind not in "iu"):
-        answers = Answers.of(state.model, [rows], state.is_classifier)
+        answers = Predictions.of(state.model, [rows], state.is_classifier)
         there, labels = labelled_part(y, len(answers.rows), state)
         return answers.take(there), labels
     places = np.asarray(rows, dtype=np.intp)
@@ -457,7 +459,7 @@ def place_labels(
         )
     there, labels = labelled_part(y, places.size, state)
     chunk.labelled[places[there]] = True
-    kind = ClassifierAnswers if state.is_classifier else RegressorAnswers
+    kind = ClassifierPredictions if state.is_classifier else RegressorPredictions
     classes = None if state.classes is None else np.asarray(state.classes)
     return kind(chunk.said, classes).take(places[there]), labels
 
@@ -537,7 +539,9 @@ def keys_of_rows(numbers: Array, when: Any) -> RowKeys:
         The time of each row, as it is written.
     """
     keys = keys_of_ids(np.asarray([str(one) for one in when], dtype=object), len(when))
-    bits = np.ascontiguousarray(one_zero(numbers), dtype=np.float64).view(np.uint64)
+    bits = np.ascontiguousarray(positive_zero(numbers), dtype=np.float64).view(
+        np.uint64
+    )
     for column in bits.T:
         keys = _mixed(keys ^ column)
     order = np.argsort(keys, kind="stable")

@@ -9,7 +9,7 @@ import numpy as np
 
 from counterpoise.data.parameters import check_number
 from counterpoise.errors import InvalidInputError, InvalidTypeError
-from counterpoise.linalg.arrays import Array, Indices, one_zero
+from counterpoise.linalg.arrays import Array, Indices, positive_zero
 from counterpoise.optim.dc_network.constrained_training import ConstrainedTraining
 from counterpoise.optim.dc_network.constraints import (
     BestOfAll,
@@ -60,7 +60,7 @@ class NetworkRows:
         bit, and the order in which rows came does not matter.
         """
         counted = weights > 0.0
-        table = one_zero(np.column_stack([X, y, groups])[counted])
+        table = positive_zero(np.column_stack([X, y, groups])[counted])
         distinct, which = np.unique(table, axis=0, return_inverse=True)
         total = np.bincount(which.ravel(), weights[counted], minlength=len(distinct))
         return cls(

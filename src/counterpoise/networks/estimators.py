@@ -15,7 +15,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from counterpoise.data.labels_and_weights import as_classes, as_responses
 from counterpoise.data.parameters import check_choice, check_number
-from counterpoise.errors import InvalidInputError, held_back, warn_user
+from counterpoise.errors import InvalidInputError, suppress_warnings, warn_user
 from counterpoise.linalg.arrays import Array
 from counterpoise.networks.base import ConvexNetwork, read_inputs
 from counterpoise.networks.constraints import (
@@ -137,7 +137,7 @@ class TradeOffMixin(ConvexNetwork):
             if key is not None:
                 value = {**(others if isinstance(others, Mapping) else {}), key: value}
             one = self._copy_with(**{parameter: value, "infeasible": "raise"})
-            with held_back(ConvergenceWarning):
+            with suppress_warnings(ConvergenceWarning):
                 inputs = read_inputs(one, X, y, sample_weight, X_target, groups)
                 try:
                     one._fit(inputs, before)

@@ -38,8 +38,8 @@ from counterpoise.optim.objectives import (
 )
 from counterpoise.optim.path import (
     Breakpoint,
+    ParametricProblem,
     PathError,
-    Programme,
     SolutionPath,
     follow,
 )
@@ -153,12 +153,12 @@ __all__ = [
     "NonnegativeRounds",
     "Objective",
     "OrthogonalProblem",
+    "ParametricProblem",
     "PartialPricing",
     "PathError",
     "Penalized",
     "Penalty",
     "Problem",
-    "Programme",
     "Progress",
     "ProjectedGradient",
     "ProxLinear",

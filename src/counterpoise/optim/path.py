@@ -27,7 +27,7 @@ class Breakpoint:
     memory: object = None
 
 
-class Programme(Protocol):
+class ParametricProblem(Protocol):
     """A family of problems in theta whose solution is piecewise linear."""
 
     @property
@@ -65,7 +65,7 @@ class SolutionPath:
         The solutions there; between two of them the solution is linear in theta.
     """
 
-    programme: Programme
+    programme: ParametricProblem
     thetas: Array
     points: Array
 
@@ -96,7 +96,7 @@ class SolutionPath:
 
 
 def follow(
-    programme: Programme,
+    programme: ParametricProblem,
     *,
     max_events: int = 100_000,
     callback: Callable[[Breakpoint], object] | None = None,

@@ -17,13 +17,18 @@ from counterpoise.performance.intervals import (
     student_quantile,
 )
 from counterpoise.performance.metrics import (
-    Answers,
-    ClassifierAnswers,
+    ClassifierPredictions,
     Labels,
     Metric,
-    RegressorAnswers,
+    Predictions,
+    RegressorPredictions,
 )
-from counterpoise.performance.result import Judge, MetricPerformance, Modelled, Rows
+from counterpoise.performance.result import (
+    LossFit,
+    MetricEvaluator,
+    MetricPerformance,
+    Rows,
+)
 
 # -----------------------------------------------------------------------------
 # The best constant prediction on the target, and whether a model beats it.
@@ -102,8 +107,8 @@ class Baseline:
         return asdict(self)
 
 
-def baseline_of(
-    judge: Judge, some: Indices, found: MetricPerformance
+def constant_baseline(
+    judge: MetricEvaluator, some: Indices, found: MetricPerformance
 ) -> Baseline | None:
     r"""Return the best constant prediction's metric beside the model's.
 
@@ -118,9 +123,9 @@ def baseline_of(
 
     The constant has seen the labels, and the model has not. By how much that flatters
     it is the mean by which its loss grows where a source row is guessed by the constant
-    of the rows of the other four of five folds (`guessed_by_others`); the upper end of
-    the interval is raised by it: "worse than guessing" is said of models that lose to a
-    constant which has not seen the row either.
+    of the rows of the other four of five folds (`cross_fitted_constants`); the upper
+    end of the interval is raised by it: "worse than guessing" is said of models that
+    lose to a constant which has not seen the row either.
 
     Parameters
     ----------
@@ -224,7 +229,7 @@ class Constant:
     def of(
         cls,
         metric: Metric,
-        answers: Answers,
+        answers: Predictions,
         y: Labels,
         weights: Array,
         classes: Labels | None = None,
@@ -263,28 +268,28 @@ class Constant:
             return cls("mean", float(np.expm1(mean)))
         return cls("mean", float(np.average(y, weights=weights)))
 
-    def answers(self, n: int) -> Answers:
+    def answers(self, n: int) -> Predictions:
         """Return what it says of n rows."""
         if self.shares is None:
             said = np.broadcast_to(self.prediction, (n, *np.shape(self.prediction)))
-            return RegressorAnswers({"predict": said})
+            return RegressorPredictions({"predict": said})
         assert self.classes is not None
         # As wide as the widest name of a class, of which folds are put together.
         everywhere = {
             "predict": np.full(n, self.prediction, dtype=self.classes.dtype),
             "predict_proba": np.tile(self.shares, (n, 1)),
         }
-        return ClassifierAnswers(everywhere, self.classes)
+        return ClassifierPredictions(everywhere, self.classes)
 
 
-def guessed_by_others(
+def cross_fitted_constants(
     metric: Metric,
-    answers: Answers,
+    answers: Predictions,
     y: Labels,
     weights: Array,
     groups: Indices | None,
     seed: int,
-) -> Answers:
+) -> Predictions:
     """Return the constant of the rows of the other folds, for every row.
 
     Five folds drawn by chance, rows of a group in one. Where the others have no weight,
@@ -316,11 +321,13 @@ def guessed_by_others(
                 said[method] = np.empty((len(y), *told.shape[1:]), told.dtype)
             said[method][held_out] = told
     if classes is None:
-        return RegressorAnswers(said)
-    return ClassifierAnswers(said, classes)
+        return RegressorPredictions(said)
+    return ClassifierPredictions(said, classes)
 
 
-def _some_rows(judge: Judge, some: Indices) -> tuple[Judge, Indices]:
+def _some_rows(
+    judge: MetricEvaluator, some: Indices
+) -> tuple[MetricEvaluator, Indices]:
     """Return what is known of at most 20,000 rows of each sample, `some` among them."""
     rows = judge.rows
     n, m = judge.ratio.size, len(rows.answers_target.rows)
@@ -344,10 +351,10 @@ def _some_rows(judge: Judge, some: Indices) -> tuple[Judge, Indices]:
     return found, np.searchsorted(kept, some)
 
 
-def _flattered(judge: Judge, constant: Constant, weights: Array) -> float:
+def _flattered(judge: MetricEvaluator, constant: Constant, weights: Array) -> float:
     """Return by how much a constant is better for having seen the labels."""
     metric, rows = judge.metric, judge.rows
-    others = guessed_by_others(
+    others = cross_fitted_constants(
         metric, rows.answers, rows.labels, weights, rows.groups, judge.seed
     )
     own = constant.answers(len(rows.labels))
@@ -360,12 +367,12 @@ def _saved_rows(metric: Metric, rows: Rows, constant: Constant) -> Rows:
     """Return the rows with what the model saves at each in place of its answers."""
     sign = 1.0 if metric.higher_is_better else -1.0
 
-    def saved(answers: Answers, y: Labels) -> RegressorAnswers:
+    def saved(answers: Predictions, y: Labels) -> RegressorPredictions:
         guessed = constant.answers(len(y))
         more = metric.rows(answers, answers.rows, y)
         less = metric.rows(guessed, guessed.rows, y)
         said = {"predict": answers.columns, "saved": sign * (more - less)}
-        return RegressorAnswers(said)
+        return RegressorPredictions(said)
 
     labelled = None
     if rows.labelled is not None:
@@ -373,7 +380,7 @@ def _saved_rows(metric: Metric, rows: Rows, constant: Constant) -> Rows:
     return replace(
         rows,
         answers=saved(rows.answers, rows.labels),
-        answers_target=RegressorAnswers({"predict": rows.answers_target.columns}),
+        answers_target=RegressorPredictions({"predict": rows.answers_target.columns}),
         labelled=labelled,
     )
 
@@ -384,7 +391,11 @@ _SAVED = Metric(
 
 
 def _of_score(
-    metric: Metric, best: Estimate, constant: Constant, judge: Judge, weights: Array
+    metric: Metric,
+    best: Estimate,
+    constant: Constant,
+    judge: MetricEvaluator,
+    weights: Array,
 ) -> Baseline | None:
     """Return the baseline of a metric that is no mean over rows."""
     # Of others, as F1, the best way to guess is no constant.
@@ -455,8 +466,11 @@ class LabelsWanted:
         return {**vars(self), "finding": self.finding.to_dict()}
 
 
-def labels_wanted(
-    judge: Judge, model: Modelled | None, found: MetricPerformance, precision: float
+def required_labels(
+    judge: MetricEvaluator,
+    model: LossFit | None,
+    found: MetricPerformance,
+    precision: float,
 ) -> LabelsWanted | None:
     r"""Return how many labels would make the interval `precision` times its value wide.
 
@@ -516,7 +530,7 @@ def labels_wanted(
     }
     if of_all is not None and of_all < width:
         values["of_all"] = Finding("width_of_all", INFO, {"width_of_all": of_all})
-    code = "labels_not_enough" if k is None else "labels_wanted"
+    code = "labels_not_enough" if k is None else "required_labels"
     return LabelsWanted(precision, width, k, m, Finding(code, HINT, values), of_all)
 
 
@@ -559,7 +573,7 @@ def smallest(enough: Callable[[int], bool]) -> int | None:
 
 
 def _half_width(
-    judge: Judge, model: Modelled | None, found: MetricPerformance
+    judge: MetricEvaluator, model: LossFit | None, found: MetricPerformance
 ) -> Callable[[int], float] | None:
     """Return the half-width of the mean as a function of the number of labels."""
     if model is None or judge.metric.by_row is None:

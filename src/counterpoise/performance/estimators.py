@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from counterpoise.data.arrays import Matrix
-from counterpoise.data.columns import FEWEST_ROWS_TOLD, Parts, weighted_quantile
-from counterpoise.errors import InvalidTypeError, held_back
+from counterpoise.data.columns import FEWEST_ROWS_REPORTED, Parts, weighted_quantile
+from counterpoise.errors import InvalidTypeError, suppress_warnings
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.messages import Finding
 from counterpoise.performance.intervals import (
@@ -28,7 +28,7 @@ from counterpoise.performance.intervals import (
     wilson_interval,
 )
 from counterpoise.performance.loss_model import fit_line, promised
-from counterpoise.performance.metrics import Answers, Metric
+from counterpoise.performance.metrics import Metric, Predictions
 
 # -----------------------------------------------------------------------------
 # What is known of a metric that is a mean over rows, and the estimates it gives.
@@ -415,7 +415,7 @@ def mean_estimates(
     factors were chosen on shifts that we made ourselves, with the weights of
     `AutoWeights`, and held on others (`benchmarks/sight/intervals.py`); that is no
     promise for all shifts. Of metrics that are a mean to the first order
-    (`linearised`) :math:`C` does not count: that their direct estimate is drawn towards
+    (`linearize`) :math:`C` does not count: that their direct estimate is drawn towards
     the middle is no doubt about the doubly robust one. The rows that tell of them are
     few, and their quantile is larger.
 
@@ -693,7 +693,9 @@ def _slice_parts(
         groups = None if evidence.groups is None else evidence.groups[rows]
         worth = effective_rows(weights[rows], groups) if rows.size else 0.0
         estimate = None
-        few = min(rows.size, aims.size) < FEWEST_ROWS_TOLD or worth < WORTH_OF_A_SLICE
+        few = (
+            min(rows.size, aims.size) < FEWEST_ROWS_REPORTED or worth < WORTH_OF_A_SLICE
+        )
         if not few:
             inside = mean_intervals(metric, evidence.take(rows, aims), level)
             one = as_estimate(metric, "doubly_robust", inside["doubly_robust"])
@@ -724,7 +726,7 @@ MOST_RESAMPLED = 10_000
 def scored_estimate(
     metric: Metric,
     name: str,
-    answers: Answers,
+    answers: Predictions,
     y: Any,
     counts: Array,
     ratio: Array | None,
@@ -748,7 +750,7 @@ def scored_estimate(
 
     weights = counts if ratio is None else counts * ratio
     # scikit-learn warns of classes without rows.
-    with held_back():
+    with suppress_warnings():
         try:
             value = value_of(weights)
             sharp = value if ratio is None else value_of(counts * ratio**SHARPER)
@@ -775,10 +777,10 @@ def scored_estimate(
 
 def confidence_estimate(
     metric: Metric,
-    answers: Answers,
+    answers: Predictions,
     places: Indices,
     weights: Array,
-    answers_target: Answers,
+    answers_target: Predictions,
     level: float,
     seed: int,
     groups: Indices | None = None,

@@ -9,7 +9,7 @@ import numpy as np
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.performance.estimators import Evidence, share_of
 from counterpoise.performance.intervals import effective_rows
-from counterpoise.performance.metrics import Answers, Labels, Metric
+from counterpoise.performance.metrics import Labels, Metric, Predictions
 
 # -----------------------------------------------------------------------------
 # Metrics of two classes that are no means over rows, and what a row adds to them.
@@ -78,7 +78,7 @@ class Functional:
     positive : object
         The class that is looked for.
     points : callable
-        Of `Answers`: where a row lies on the line.
+        Of `Predictions`: where a row lies on the line.
     influence : callable
         Of a `Law`; None where the law has no positives or no negatives.
     told_by : callable
@@ -90,13 +90,13 @@ class Functional:
 
     name: str
     positive: Any
-    points: Callable[[Answers], Array]
+    points: Callable[[Predictions], Array]
     influence: Callable[[Law], Influence | None]
     told_by: Callable[[Array, Array, Array], Array]
     least_error: Callable[[float, float], float]
 
 
-def as_functional(metric: Metric, answers: Answers) -> Functional | None:
+def as_functional(metric: Metric, answers: Predictions) -> Functional | None:
     """Return the metric as a function of a law, None where it is not known as one.
 
     Known are the area under the ROC curve, F1, Jaccard's index, precision and recall of
@@ -121,13 +121,13 @@ def as_functional(metric: Metric, answers: Answers) -> Functional | None:
     )
 
 
-def _scores(answers: Answers) -> Array:
+def _scores(answers: Predictions) -> Array:
     if "decision_function" in answers.said:
         return np.asarray(answers.said["decision_function"], dtype=float).ravel()
     return np.asarray(answers.said["predict_proba"][:, 1], dtype=float)
 
 
-def _predicted(answers: Answers) -> Array:
+def _predicted(answers: Predictions) -> Array:
     predicted: Labels = answers.said["predict"]
     return (predicted == 1).astype(float)
 
@@ -247,14 +247,14 @@ _RATIOS = {
 # -----------------------------------------------------------------------------
 
 
-def linearised(
+def linearize(
     functional: Functional,
-    answers: Answers,
+    answers: Predictions,
     labels: Labels,
     counts: Array,
     ratio: Array,
     chances: Array,
-    answers_target: Answers,
+    answers_target: Predictions,
     chances_target: Array,
     groups: Indices | None = None,
     by_fold: Array | None = None,

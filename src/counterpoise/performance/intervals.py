@@ -21,7 +21,7 @@ from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.errors import (
     InvalidInputError,
     InvalidTypeError,
-    refusals_of_estimators,
+    estimator_errors,
 )
 from counterpoise.linalg.arrays import Array, Indices
 
@@ -94,7 +94,7 @@ def folds_of(
         raise InvalidTypeError(
             f'cv must be a number, "blocks", a splitter or pairs, got {cv!r}'
         )
-    with refusals_of_estimators():
+    with estimator_errors():
         return [
             (np.asarray(kept), np.asarray(held_out))
             for kept, held_out in splitter.split(seen, y, groups)
@@ -133,14 +133,16 @@ def folds_within(
     return inside
 
 
-def alike_rows(cv: object, groups: ArrayLike | None, rows: Indices) -> Indices | None:
+def dependent_row_groups(
+    cv: object, groups: ArrayLike | None, rows: Indices
+) -> Indices | None:
     """Return numbers of groups of rows that err together; None where each errs alone.
 
     The user's groups; with ``cv="blocks"`` runs of neighbours, thirty of them.
 
     Examples
     --------
-    >>> alike_rows(None, ["a", "b", "a"], np.array([0, 2]))
+    >>> dependent_row_groups(None, ["a", "b", "a"], np.array([0, 2]))
     array([0, 0])
     """
     if groups is not None:

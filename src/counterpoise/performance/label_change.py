@@ -12,7 +12,7 @@ from counterpoise.data.columns import weighted_quantile
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.performance.intervals import effective_rows, weighted_mean_error
 from counterpoise.performance.loss_model import fit_line, fit_loss_model
-from counterpoise.performance.metrics import SMALLEST_PROBABILITY, Answers, Labels
+from counterpoise.performance.metrics import SMALLEST_PROBABILITY, Labels, Predictions
 
 # Columns along which what is left is looked at, beside the prediction.
 STRONG_COLUMNS = 3
@@ -83,7 +83,7 @@ class LabelledSample:
         As numbers; None or sparse: no column is looked at.
     """
 
-    answers: Answers
+    answers: Predictions
     labels: Labels
     rows: Matrix | None
 
@@ -360,7 +360,7 @@ def _log_odds(p: Array) -> Array:
     return np.log(p / (1 - p))
 
 
-def _by_class(answers: Answers) -> Array:
+def _by_class(answers: Predictions) -> Array:
     """Return scores of every class of a classifier without probabilities."""
     assert answers.classes is not None
     values = answers.columns

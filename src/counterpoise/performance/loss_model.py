@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.performance.intervals import random_rows
-from counterpoise.performance.metrics import SMALLEST_PROBABILITY, Answers, Metric
+from counterpoise.performance.metrics import SMALLEST_PROBABILITY, Metric, Predictions
 from counterpoise.shift.domain_classifier import BinnedColumns
 
 # -----------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def fit_line(
     return ProbabilityLine(float(x[0]), np.append(0.0, x[1:]))
 
 
-def rows_by_class(metric: Metric, answers: Answers) -> Array:
+def rows_by_class(metric: Metric, answers: Predictions) -> Array:
     """Return every row's metric for each class that it may have, a column each."""
     assert answers.classes is not None
     rows = answers.rows
@@ -213,7 +213,7 @@ def rows_by_class(metric: Metric, answers: Answers) -> Array:
 
 def expected_value(
     metric: Metric,
-    answers: Answers,
+    answers: Predictions,
     probabilities: Array,
     counts: Array | None = None,
 ) -> float:
@@ -234,7 +234,7 @@ def expected_value(
     )
 
 
-def promised(metric: Metric, answers: Answers) -> Promise:
+def promised(metric: Metric, answers: Predictions) -> Promise:
     """Return the metric as a function of probabilities and of what the rows count."""
     if metric.by_row is None:
         return lambda q, counts: expected_value(metric, answers, q, counts)

@@ -16,15 +16,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 
 from counterpoise.data.arrays import Classifier, Regressor, n_rows
-from counterpoise.data.columns import FEWEST_ROWS_TOLD
+from counterpoise.data.columns import FEWEST_ROWS_REPORTED
 from counterpoise.data.labels_and_weights import row_counts
 from counterpoise.data.parameters import check_choice
 from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.errors import (
     InvalidInputError,
     InvalidTypeError,
-    held_back,
-    refusals_of_estimators,
+    estimator_errors,
+    suppress_warnings,
 )
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.performance.intervals import wilson_interval
@@ -237,7 +237,7 @@ class Metric:
         counts = {}
         if sample_weight is not None:
             counts["sample_weight"] = row_counts(sample_weight, n_rows(X))
-        with refusals_of_estimators():
+        with estimator_errors():
             return self.sign * float(self.scorer(model, X, y, **counts))
 
     def of_mean(self, mean: float) -> float:
@@ -307,7 +307,7 @@ def is_classifier(model: object, y: ArrayLike | None = None) -> bool:
     except (AttributeError, TypeError):
         kind = None
     if kind is None and y is not None:
-        with refusals_of_estimators():
+        with estimator_errors():
             return type_of_target(np.asarray(y)) in ("binary", "multiclass")
     return bool(kind == "classifier")
 
@@ -369,7 +369,7 @@ def _check_takes_weights(scorer: Callable[..., float], name: str) -> None:
     if type(scorer).__module__.startswith("sklearn."):
         # Its signature has sample_weight even where the function behind has not.
         try:
-            with held_back():
+            with suppress_warnings():
                 scorer(_Knowing(), np.arange(2), np.arange(2), sample_weight=np.ones(2))
         except TypeError as error:
             if "sample_weight" in str(error):
@@ -510,7 +510,7 @@ _METHODS = ("predict", "predict_proba", "decision_function")
 def _answer_of(method: str) -> Any:
     """Return a method that gives answers back; available if the model has it."""
 
-    def answer(self: "Answers", rows: Any) -> Labels:
+    def answer(self: "Predictions", rows: Any) -> Labels:
         return self.said[method][rows]
 
     # Scorers look at the name.
@@ -518,7 +518,7 @@ def _answer_of(method: str) -> Any:
     return available_if(lambda self: method in self.said)(answer)
 
 
-class Answers(BaseEstimator):
+class Predictions(BaseEstimator):
     """A model's answers at rows, given back for the places of rows.
 
     Metrics and scorers ask it as they would ask the model, so that a model is asked
@@ -545,7 +545,7 @@ class Answers(BaseEstimator):
         tables: Sequence[object],
         classifier: bool,
         methods: Sequence[str] | None = None,
-    ) -> "Answers":
+    ) -> "Predictions":
         """Return what the model says of the rows of all tables, one after another.
 
         Parameters
@@ -563,13 +563,13 @@ class Answers(BaseEstimator):
         for method in methods:
             if not hasattr(model, method):
                 continue
-            with refusals_of_estimators():
+            with estimator_errors():
                 if method == "predict_proba":
                     parts = [class_probabilities(model, X) for X in tables]
                 else:
                     parts = [np.asarray(getattr(model, method)(X)) for X in tables]
             said[method] = np.concatenate(parts)
-        kind = ClassifierAnswers if classifier else RegressorAnswers
+        kind = ClassifierPredictions if classifier else RegressorPredictions
         classes = getattr(model, "classes_", None) if classifier else None
         return kind(said, None if classes is None else np.asarray(classes))
 
@@ -610,15 +610,17 @@ class Answers(BaseEstimator):
     decision_function = _answer_of("decision_function")
 
 
-class ClassifierAnswers(ClassifierMixin, Answers):
+class ClassifierPredictions(ClassifierMixin, Predictions):
     """Answers of a classifier."""
 
 
-class RegressorAnswers(RegressorMixin, Answers):
+class RegressorPredictions(RegressorMixin, Predictions):
     """Answers of a regressor."""
 
 
-def joined_answers(parts: Sequence[Answers], places: Sequence[Indices]) -> Answers:
+def joined_predictions(
+    parts: Sequence[Predictions], places: Sequence[Indices]
+) -> Predictions:
     """Return answers of parts of the rows, each put back in its places.
 
     Parts that do not know a class give it the probability zero; what else has a column
@@ -652,7 +654,7 @@ def joined_answers(parts: Sequence[Answers], places: Sequence[Indices]) -> Answe
     return type(first)(said, classes)
 
 
-def _on_classes(part: Answers, classes: Labels) -> Array:
+def _on_classes(part: Predictions, classes: Labels) -> Array:
     """Return probabilities over all classes, zero for those a part does not know."""
     assert part.classes is not None
     wide = np.zeros((len(part.rows), len(classes)))
@@ -669,7 +671,7 @@ _N_BINS = 10
 
 
 def reliability_of(
-    answers: Answers, labels: Labels, weights: Array
+    answers: Predictions, labels: Labels, weights: Array
 ) -> dict[str, Any] | None:
     """Return the same of a model's answers; None of one without probabilities.
 
@@ -711,7 +713,7 @@ def reliability(
     """
     order = np.argsort(predicted, kind="stable")
     p, y, w = predicted[order], came_true[order].astype(float), weights[order]
-    if w.sum() <= 0 or p.size < FEWEST_ROWS_TOLD:
+    if w.sum() <= 0 or p.size < FEWEST_ROWS_REPORTED:
         return None
     w = w / w.sum()
     place = np.minimum((np.cumsum(w) - w / 2) * _N_BINS, _N_BINS - 1).astype(int)
@@ -720,7 +722,7 @@ def reliability(
     for k in range(_N_BINS):
         there = place == k
         mass = float(w[there].sum())
-        if np.count_nonzero(there) < FEWEST_ROWS_TOLD or mass <= 0:
+        if np.count_nonzero(there) < FEWEST_ROWS_REPORTED or mass <= 0:
             continue
         share = w[there] / mass
         said, seen = float(share @ p[there]), float(share @ y[there])

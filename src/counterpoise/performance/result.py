@@ -29,7 +29,7 @@ from counterpoise.performance.estimators import (
 from counterpoise.performance.functionals import (
     Functional,
     as_functional,
-    linearised,
+    linearize,
 )
 from counterpoise.performance.intervals import (
     Interval,
@@ -44,7 +44,7 @@ from counterpoise.performance.label_change import (
     residual_directions,
 )
 from counterpoise.performance.loss_model import fit_loss_model
-from counterpoise.performance.metrics import Answers, Labels, Metric
+from counterpoise.performance.metrics import Labels, Metric, Predictions
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -170,7 +170,7 @@ class MetricPerformance:
     reasons : dict
         Why an estimate is None.
     baseline : Baseline or None
-        The best constant prediction beside the model, see `baseline_of`.
+        The best constant prediction beside the model, see `constant_baseline`.
     """
 
     metric: str
@@ -509,11 +509,11 @@ def combined_p_value(p_values: Sequence[float]) -> float:
 class Rows:
     """What is known of the rows, and what the model says of them."""
 
-    answers: Answers
+    answers: Predictions
     labels: Labels
     counts: Array
-    answers_target: Answers
-    labelled: tuple[Answers, Labels] | None
+    answers_target: Predictions
+    labelled: tuple[Predictions, Labels] | None
     source: Matrix
     target: Matrix
     source_lab: Matrix | None
@@ -527,7 +527,7 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Modelled:
+class LossFit:
     """Losses of the source rows, modelled there and at the target rows."""
 
     losses: Array = field(repr=False)
@@ -538,7 +538,7 @@ class Modelled:
 
 
 @dataclass(frozen=True, eq=False)
-class Judge:
+class MetricEvaluator:
     """One metric, estimated for all rows or some."""
 
     rows: Rows
@@ -556,7 +556,7 @@ class Judge:
             return None
         return as_functional(self.metric, self.rows.answers)
 
-    def loss_model(self, some: Indices) -> Modelled | None:
+    def loss_model(self, some: Indices) -> LossFit | None:
         """Return the model of the loss, learned from some of the source rows.
 
         Of a metric that is no mean it is the chance that a row is positive; None where
@@ -590,9 +590,9 @@ class Judge:
             answers, y = rows.labelled
             features_lab = _features(rows.source_lab, answers)
             labelled = metric.rows(answers, answers.rows, y), found.at(features_lab)
-        return Modelled(losses, modelled, found.target, labelled, found.by_fold)
+        return LossFit(losses, modelled, found.target, labelled, found.by_fold)
 
-    def evidence(self, model: Modelled) -> Evidence:
+    def evidence(self, model: LossFit) -> Evidence:
         """Return all that is known of a metric that is a mean over rows."""
         return Evidence(
             model.losses,
@@ -607,7 +607,7 @@ class Judge:
 
     def performance(
         self,
-        model: Modelled | None,
+        model: LossFit | None,
         some: Indices,
         aims: Indices,
         with_labelled: bool = True,
@@ -673,13 +673,13 @@ class Judge:
         )
 
     def _by_law(
-        self, model: Modelled | None, some: Indices, aims: Indices
+        self, model: LossFit | None, some: Indices, aims: Indices
     ) -> Evidence | None:
         """Return the evidence of a metric of two classes; None where it has none."""
         rows, functional = self.rows, self.functional
         if model is None or functional is None:
             return None
-        return linearised(
+        return linearize(
             functional,
             rows.answers.take(some),
             rows.labels[some],
@@ -712,7 +712,7 @@ class Judge:
         }
         found.setdefault("weighted", weighted)
         if rows.labelled is not None and with_labelled:
-            labelled = as_they_are(
+            labelled = unweighted_estimate(
                 metric, "labelled", *rows.labelled, None, self.level, self.seed
             )
             weights = counts * self.ratio[some]
@@ -779,10 +779,10 @@ def label_changes(
     )
 
 
-def as_they_are(
+def unweighted_estimate(
     metric: Metric,
     name: str,
-    answers: Answers,
+    answers: Predictions,
     y: Labels,
     counts: Array | None,
     level: float,
@@ -832,7 +832,7 @@ def _numbered(groups: Indices | None, rows: Indices) -> Indices | None:
     return None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
 
 
-def _features(X: Matrix | None, answers: Answers) -> Array:
+def _features(X: Matrix | None, answers: Predictions) -> Array:
     """Return the row as numbers and the prediction; trees take no sparse matrix."""
     if X is None or sparse.issparse(X):
         return answers.columns

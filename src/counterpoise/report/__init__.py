@@ -2,12 +2,12 @@
 
 from counterpoise.report.comparison import Comparison, compare
 from counterpoise.report.page import Page, fragment, render
-from counterpoise.report.report import Record, log_to_mlflow
+from counterpoise.report.report import Report, log_to_mlflow
 
 __all__ = [
     "Comparison",
     "Page",
-    "Record",
+    "Report",
     "compare",
     "fragment",
     "log_to_mlflow",

@@ -19,7 +19,7 @@ from counterpoise.report.formatting import (
     share,
 )
 from counterpoise.report.page import TEXT_WIDTH, environment, plain_text, text_table
-from counterpoise.report.report import Record
+from counterpoise.report.report import Report
 from counterpoise.report.verdict import Verdict, verdict_of
 
 # Columns that are listed, those whose shift has changed most.
@@ -89,7 +89,7 @@ class Comparison:
 
 
 def compare(
-    first: Record, second: Record, *, names: tuple[str, str] = ("first", "second")
+    first: Report, second: Report, *, names: tuple[str, str] = ("first", "second")
 ) -> Comparison:
     """Return two records side by side.
 
@@ -129,7 +129,7 @@ def compare(
     return Comparison(names, verdicts, tables, html, warnings)
 
 
-def other_data(first: Record, second: Record) -> tuple[str, ...]:
+def other_data(first: Report, second: Report) -> tuple[str, ...]:
     """Return in what the data of two records differ, a sentence each.
 
     Another label or another metric makes scores no longer comparable, other columns or
@@ -163,7 +163,7 @@ def other_data(first: Record, second: Record) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _numbers(first: Record, second: Record, names: tuple[str, str]) -> Table | None:
+def _numbers(first: Report, second: Report, names: tuple[str, str]) -> Table | None:
     rows: list[tuple[Cell, ...]] = []
     for paths, show in (
         (_COUNTS_OF, count),
@@ -185,7 +185,7 @@ def _numbers(first: Record, second: Record, names: tuple[str, str]) -> Table | N
     )
 
 
-def _scores(first: Record, second: Record, names: tuple[str, str]) -> Table | None:
+def _scores(first: Report, second: Report, names: tuple[str, str]) -> Table | None:
     pair = first, second
     metrics = [record.at("performance.metrics", {}) for record in pair]
     rows: list[tuple[Cell, ...]] = []
@@ -207,7 +207,7 @@ def _scores(first: Record, second: Record, names: tuple[str, str]) -> Table | No
     )
 
 
-def _score_of(record: Record, metric: str, kind: str) -> float | None:
+def _score_of(record: Report, metric: str, kind: str) -> float | None:
     """Return the number that the record's own report leads with.
 
     Of a metric that does not lead, the doubly robust estimate.
@@ -222,7 +222,7 @@ def _score_of(record: Record, metric: str, kind: str) -> float | None:
     return value
 
 
-def _columns(first: Record, second: Record, names: tuple[str, str]) -> Table | None:
+def _columns(first: Report, second: Report, names: tuple[str, str]) -> Table | None:
     before, after = (
         {one["name"]: one.get("effect") for one in record.at("shift.features", [])}
         for record in (first, second)

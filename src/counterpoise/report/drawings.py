@@ -63,7 +63,7 @@ from counterpoise.report.key_questions import (
     is_withdrawn,
     source_rows,
 )
-from counterpoise.report.report import Record
+from counterpoise.report.report import Report
 from counterpoise.shift.diagnosis_text import NEARLY_ALL
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ HARDLY_ANY = 0.05
 NEXT_TO_NOTHING = 1e-3
 
 
-def roc_drawing(record: Record) -> Drawing | None:
+def roc_drawing(record: Report) -> Drawing | None:
     """Return the drawing of the domain classifier."""
     overlap = record.at("overlap")
     if overlap is None or not overlap.get("roc"):
@@ -117,7 +117,7 @@ def from_the_top(spectrum: Section, key: str) -> list[float]:
     return sorted(spectrum.get(key) or [], reverse=True)
 
 
-def spectrum_drawing(record: Record) -> Drawing | None:
+def spectrum_drawing(record: Report) -> Drawing | None:
     """Return the drawing of the discrepancy's eigenvalues."""
     spectrum = record.at("shift.spectrum")
     if not spectrum or not spectrum.get("before"):
@@ -143,7 +143,7 @@ def spectrum_drawing(record: Record) -> Drawing | None:
     )
 
 
-def spectrum_sentences(record: Record) -> list[Sentence]:
+def spectrum_sentences(record: Report) -> list[Sentence]:
     """Return what the eigenvalues say."""
     spectrum = record["shift"]["spectrum"]
     largest = _largest_difference(spectrum, "discrepancy", "before")
@@ -191,7 +191,7 @@ def _largest_difference(spectrum: Section, key: str, values: str) -> ShownNumber
     return figures(spectrum[values][0], f"shift.spectrum.{values}.0")
 
 
-def overlap_drawing(record: Record) -> Drawing | None:
+def overlap_drawing(record: Report) -> Drawing | None:
     """Return the drawing of the densities of the domain scores."""
     section = record.at("overlap")
     if section is None or not section.get("densities"):
@@ -222,7 +222,7 @@ def overlap_drawing(record: Record) -> Drawing | None:
     )
 
 
-def classes_drawing(record: Record) -> Drawing | None:
+def classes_drawing(record: Report) -> Drawing | None:
     """Return the drawing of the classes of the new data."""
     section = record.at("classes")
     if section is None:
@@ -263,7 +263,7 @@ def classes_drawing(record: Record) -> Drawing | None:
 BALANCE_LISTED = 50
 
 
-def weights_drawing(record: Record) -> Drawing | None:
+def weights_drawing(record: Report) -> Drawing | None:
     """Return the drawing of the weights themselves."""
     section = record.at("weights")
     if section is None or not section.get("histogram") or not section.get("lorenz"):
@@ -298,7 +298,7 @@ def weights_drawing(record: Record) -> Drawing | None:
     )
 
 
-def balance_drawing(record: Record) -> Drawing | None:
+def balance_drawing(record: Report) -> Drawing | None:
     """Return the love plot."""
     section = record.at("balance")
     if section is None or not section.get("features"):
@@ -333,7 +333,7 @@ def balance_drawing(record: Record) -> Drawing | None:
     )
 
 
-def clipping_drawing(record: Record) -> Drawing | None:
+def clipping_drawing(record: Report) -> Drawing | None:
     """Return the drawing of what smaller weights would be worth."""
     section = record.at("weights")
     if section is None or not section.get("clipping"):
@@ -373,7 +373,7 @@ def _part_names(parts: Sequence[Section], kind: str) -> list[str]:
     ]
 
 
-def worst_columns_drawing(record: Record) -> Drawing | None:
+def worst_columns_drawing(record: Report) -> Drawing | None:
     """Return the distributions of the columns that differ most."""
     worst = record.at("balance.worst")
     if not worst:
@@ -469,7 +469,7 @@ def draw_choice(ax: "Axes", candidates: Sequence[Section]) -> None:
     )
 
 
-def validation_drawing(record: Record) -> Drawing | None:
+def validation_drawing(record: Report) -> Drawing | None:
     """Return the drawing of what was tried: how much of which weights."""
     parts = [
         part
@@ -499,7 +499,7 @@ def validation_drawing(record: Record) -> Drawing | None:
 _TriedPart = tuple[str, Sentence, list[tuple[Cell, ...]]]
 
 
-def _guard_part(record: Record) -> _TriedPart | None:
+def _guard_part(record: Report) -> _TriedPart | None:
     guard = record.at("guard")
     if guard is None:
         return None
@@ -530,7 +530,7 @@ def _guard_part(record: Record) -> _TriedPart | None:
     return _picture(draw_guard, guard, "validation"), caption, rows
 
 
-def _candidates_part(record: Record) -> _TriedPart | None:
+def _candidates_part(record: Report) -> _TriedPart | None:
     candidates = record.at("weights.candidates", [])
     if not candidates:
         return None
@@ -557,7 +557,7 @@ def _candidates_part(record: Record) -> _TriedPart | None:
     return _picture(draw_choice, candidates, "selection", height=height), caption, rows
 
 
-def _widths_part(record: Record) -> _TriedPart | None:
+def _widths_part(record: Report) -> _TriedPart | None:
     widths = record.at("solver.widths", [])
     if not widths:
         return None
@@ -578,7 +578,7 @@ def _widths_part(record: Record) -> _TriedPart | None:
     return _picture(draw_widths, widths, "selection"), caption, rows
 
 
-def path_drawing(record: Record) -> Drawing | None:
+def path_drawing(record: Report) -> Drawing | None:
     """Return the drawing of a path's curve, where the record has one."""
     curve = record.at("path.curve")
     if curve is None:
@@ -601,7 +601,7 @@ def path_drawing(record: Record) -> Drawing | None:
     )
 
 
-def convergence_drawing(record: Record) -> Drawing | None:
+def convergence_drawing(record: Report) -> Drawing | None:
     """Return the drawing of the search for the weights."""
     section, proof = record.at("solver"), record.at("weights.certificate")
     history = None if section is None else section.get("history")
@@ -647,7 +647,7 @@ def convergence_drawing(record: Record) -> Drawing | None:
 _WITHDRAWN = "withdrawn, for labelled new rows contradict it: right "
 
 
-def performance_drawing(record: Record) -> Drawing | None:
+def performance_drawing(record: Report) -> Drawing | None:
     """Return the pictures of the estimates, and of the model with and without."""
     metrics, guard = record.at("performance.metrics"), record.at("guard")
     pictures: list[str] = []
@@ -701,7 +701,7 @@ def performance_drawing(record: Record) -> Drawing | None:
 _INTERVAL = ("value", "low", "high")
 
 
-def _estimates_caption(record: Record, metric: str) -> Sentence:
+def _estimates_caption(record: Report, metric: str) -> Sentence:
     headline, name = record.at("headline"), metric_name(metric).name
     if headline is None or headline.get("value") is None:
         template = "The {name} on the new data cannot be estimated."
@@ -719,7 +719,7 @@ def _estimates_caption(record: Record, metric: str) -> Sentence:
     )
 
 
-def calibration_drawing(record: Record) -> Drawing | None:
+def calibration_drawing(record: Report) -> Drawing | None:
     """Return the drawing of promised against observed probabilities."""
     section = record.at("performance.calibration")
     if section is None or not section.get("bins") or is_contradicted(record):
@@ -755,7 +755,7 @@ _SLICE_HEADER = (
 )
 
 
-def slices_drawing(record: Record) -> Drawing | None:
+def slices_drawing(record: Report) -> Drawing | None:
     """Return the pictures of the loss by slices of the target."""
     section = record.at("performance.slices")
     if section is None or not section.get("columns") or is_contradicted(record):
@@ -819,7 +819,7 @@ def slices_drawing(record: Record) -> Drawing | None:
     )
 
 
-def _slices_caption(record: Record, metric: str) -> Sentence:
+def _slices_caption(record: Report, metric: str) -> Sentence:
     """Return the extreme parts in words."""
     listed = record["performance"]["slices"]["columns"]
     known = [
@@ -845,7 +845,7 @@ def _slices_caption(record: Record, metric: str) -> Sentence:
     )
 
 
-def _slice_where(record: Record, column: Section, k: int, j: int) -> Sentence:
+def _slice_where(record: Report, column: Section, k: int, j: int) -> Sentence:
     part = part_name(column["parts"][j], column["kind"])
     if part in ("no value", "all others"):
         part = f"({part})"
@@ -862,7 +862,7 @@ def _slice_where(record: Record, column: Section, k: int, j: int) -> Sentence:
 _MOST_PICTURES = 3
 
 
-def monitor_drawing(record: Record) -> Drawing | None:
+def monitor_drawing(record: Report) -> Drawing | None:
     """Return the drawing of the metrics over the chunks."""
     section = record.at("monitor")
     if section is None or not section["history"]:
@@ -904,7 +904,7 @@ def monitor_drawing(record: Record) -> Drawing | None:
     )
 
 
-def drift_drawing(record: Record) -> Drawing | None:
+def drift_drawing(record: Report) -> Drawing | None:
     """Return the drawing of how far the chunks are from the reference."""
     section = record.at("monitor")
     if section is None or not section["history"]:
@@ -930,7 +930,7 @@ def drift_drawing(record: Record) -> Drawing | None:
     )
 
 
-def coverage_drawing(record: Record) -> Drawing | None:
+def coverage_drawing(record: Report) -> Drawing | None:
     """Return the drawing of what share of the chunks the reference covers."""
     section = record.at("monitor")
     every = [] if section is None else chunk_rows(section)

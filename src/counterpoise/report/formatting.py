@@ -13,7 +13,7 @@ from counterpoise.data.table import DATES, ZONED_DATES
 from counterpoise.messages.numbers import LONGEST_NAME, NARROW, percentage, readable
 
 if TYPE_CHECKING:
-    from counterpoise.report.report import Record
+    from counterpoise.report.report import Report
 
 # -----------------------------------------------------------------------------
 # The parts of a sentence.
@@ -105,7 +105,7 @@ Show = Callable[[float], ShownNumber]
 
 
 def sentence(
-    template: str, record: "Record | None" = None, /, **parts: Part | Sentence
+    template: str, record: "Report | None" = None, /, **parts: Part | Sentence
 ) -> Sentence:
     """Return a sentence, its fields filled with parts or with numbers of a record.
 

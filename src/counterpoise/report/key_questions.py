@@ -26,7 +26,7 @@ from counterpoise.report.formatting import (
     sentence,
     share,
 )
-from counterpoise.report.report import Record
+from counterpoise.report.report import Report
 from counterpoise.shift.support import (
     NO_OVERLAP,
     NO_SHIFT,
@@ -40,7 +40,7 @@ from counterpoise.shift.support import (
 # -----------------------------------------------------------------------------
 
 
-def source_rows(record: Record) -> str:
+def source_rows(record: Report) -> str:
     """Return what the rows are on which the source's score was measured.
 
     Without a fit in the record they are not those that the model was fitted to.
@@ -77,7 +77,7 @@ def guessing_of(headline: Mapping[str, Any] | None) -> str | None:
     return None if found is None else str(found["verdict"])
 
 
-def gain_in(record: Record) -> str | None:
+def gain_in(record: Report) -> str | None:
     """Return how sure the gain by weights is, see `sureness_of_gain`.
 
     None where none was judged.
@@ -91,7 +91,7 @@ def gain_in(record: Record) -> str | None:
     return sureness_of_gain(guard["gain"], guard["gain_error"])
 
 
-def uses_weights(record: Record) -> bool:
+def uses_weights(record: Report) -> bool:
     """Return whether the weights that were used differ from ones.
 
     Whatever is said of the model's weights follows from this: those of the model where
@@ -106,19 +106,19 @@ def uses_weights(record: Record) -> bool:
     return None in ends or bool(ends[1] - ends[0] > EQUAL_WEIGHTS)
 
 
-def compares_weights(record: Record) -> bool:
+def compares_weights(record: Report) -> bool:
     """Return whether other weights than ones were estimated and compared with them."""
     sections = ("guard", "classes", "weights.candidates")
     return any(bool(record.at(section)) for section in sections)
 
 
-def has_labels(record: Record) -> bool:
+def has_labels(record: Report) -> bool:
     """Return whether labels of new rows were used."""
     metrics = record.at("performance.metrics", {})
     return any(one.get("check") or one.get("labelled") for one in metrics.values())
 
 
-def label_check_of(record: Record) -> Mapping[str, Any] | None:
+def label_check_of(record: Report) -> Mapping[str, Any] | None:
     """Return what labels of new rows say of the metric that leads."""
     metric = record.at("headline.metric")
     check: Mapping[str, Any] | None = (
@@ -127,13 +127,13 @@ def label_check_of(record: Record) -> Mapping[str, Any] | None:
     return check
 
 
-def is_contradicted(record: Record) -> bool:
+def is_contradicted(record: Report) -> bool:
     """Return whether labels of new rows say that p(y | x) has changed."""
     check = label_check_of(record)
     return check is not None and bool(check["contradicts"])
 
 
-def may_lie_elsewhere(record: Record) -> bool:
+def may_lie_elsewhere(record: Report) -> bool:
     """Return whether labels may contradict for want of training rows.
 
     Where more than `UNCOVERED_ABOVE` of the new rows are thinly covered (the record's
@@ -144,18 +144,18 @@ def may_lie_elsewhere(record: Record) -> bool:
     return record.at("shift.verdict") in (PARTIAL_OVERLAP, NO_OVERLAP)
 
 
-def is_withdrawn(record: Record, estimate: str) -> bool:
+def is_withdrawn(record: Report, estimate: str) -> bool:
     """Return whether an estimate rests on a p(y | x) that is shown to have changed."""
     return is_contradicted(record) and estimate not in ("source", "labelled")
 
 
-def covered_path(record: Record) -> str:
+def covered_path(record: Report) -> str:
     """Return where the record has the headline's estimate for the covered part."""
     metric, kind = record.at("headline.metric"), record.at("headline.estimate")
     return f"performance.covered.metrics.{metric}.{kind}.value"
 
 
-def beside_the_score(record: Record) -> Sentence:
+def beside_the_score(record: Report) -> Sentence:
     """Return what must stand with the expected score wherever it is told.
 
     Where part of the new rows is thin and none of them has a label, the score speaks
@@ -198,7 +198,7 @@ class Answer:
     sure: Sentence
 
 
-def answers_of(record: Record) -> tuple[Answer, ...]:
+def answers_of(record: Report) -> tuple[Answer, ...]:
     """Return the questions that a record can answer."""
     found = (
         _shift_answer(record),
@@ -209,18 +209,18 @@ def answers_of(record: Record) -> tuple[Answer, ...]:
     return tuple(answer for answer in found if answer is not None)
 
 
-def finding_texts(record: Record, *codes: str) -> list[str]:
+def finding_texts(record: Report, *codes: str) -> list[str]:
     """Return the diagnosis's findings of these codes, in the words of the page."""
     findings = record.at("shift.findings") or ()
     return [message(one, "page") for one in findings if one["code"] in codes]
 
 
-def _after(record: Record, *codes: str) -> Sentence:
+def _after(record: Report, *codes: str) -> Sentence:
     """Return findings as sentences that follow others."""
     return tuple(f" {text}" for text in finding_texts(record, *codes))
 
 
-def _shift_answer(record: Record) -> Answer | None:
+def _shift_answer(record: Report) -> Answer | None:
     verdict = record.at("shift.verdict")
     if verdict is None:
         return None
@@ -248,7 +248,7 @@ def _shift_answer(record: Record) -> Answer | None:
     return Answer("Have the data shifted?", short, tone, told, sure)
 
 
-def _cover_answer(record: Record) -> Answer | None:
+def _cover_answer(record: Report) -> Answer | None:
     verdict = record.at("shift.verdict")
     if verdict is None:
         return None
@@ -271,7 +271,7 @@ def _cover_answer(record: Record) -> Answer | None:
     return Answer("Are the new data covered?", short, tone, told, sure)
 
 
-def _weights_answer(record: Record) -> Answer | None:
+def _weights_answer(record: Report) -> Answer | None:
     guard = record.at("guard")
     if "model" not in record:
         return None
@@ -316,7 +316,7 @@ def _weights_answer(record: Record) -> Answer | None:
     return Answer(question, short, GOOD, told + _not_the_score(record), sure)
 
 
-def _not_the_score(record: Record) -> Sentence:
+def _not_the_score(record: Report) -> Sentence:
     """Return why the guard's numbers are not the score to expect."""
     kind = record.at("headline.estimate")
     if kind is None:
@@ -343,7 +343,7 @@ def _brings(guard: Mapping[str, Any], name: str, k: int, more: str = "") -> Sent
     return sentence(template, name=name, before=both[0], after=both[1])
 
 
-def _guard_sure(record: Record) -> Sentence:
+def _guard_sure(record: Report) -> Sentence:
     guard = record["guard"]
     if guard["effective_rows"] < FEW_EFFECTIVE_ROWS:
         template = (
@@ -362,7 +362,7 @@ def _guard_sure(record: Record) -> Sentence:
     return sentence(template, record, gain=str(gain_in(record)))
 
 
-def _score_answer(record: Record) -> Answer | None:
+def _score_answer(record: Report) -> Answer | None:
     headline = record.at("headline")
     if headline is None:
         return None
@@ -414,7 +414,7 @@ def _score_answer(record: Record) -> Answer | None:
     return Answer("How good will it be there?", short, tone, told, sure)
 
 
-def _expected_score(record: Record) -> Sentence:
+def _expected_score(record: Report) -> Sentence:
     """Return the score on training and on new data."""
     headline = record["headline"]
     name, both = metric_name(headline["metric"]).name, both_scores(headline)
@@ -431,7 +431,7 @@ def _expected_score(record: Record) -> Sentence:
     )
 
 
-def _beside_guessing(record: Record) -> Sentence:
+def _beside_guessing(record: Report) -> Sentence:
     """Return what the best constant prediction would get, and the yardsticks."""
     baseline = record.at("headline.baseline")
     if baseline is None:
@@ -461,7 +461,7 @@ def _beside_guessing(record: Record) -> Sentence:
     return told
 
 
-def _of_those_tried(record: Record) -> Sentence:
+def _of_those_tried(record: Report) -> Sentence:
     """Return which of several estimators was chosen, by which scores."""
     tried = record.at("tried")
     if not tried:

@@ -17,7 +17,7 @@ from counterpoise.report.formatting import (
     sentence,
     to_text,
 )
-from counterpoise.report.report import Record
+from counterpoise.report.report import Report
 from counterpoise.report.tables import CHAPTERS, text_tables
 from counterpoise.report.verdict import verdict_of
 
@@ -31,7 +31,7 @@ TEXT_WIDTH = 80
 _TEXT_LINES, _TEXT_CELL = 10, 28
 
 
-def record_text(record: Record) -> str:
+def record_text(record: Report) -> str:
     """Return the verdict, the numbers and the tables of a record, as lines."""
     return plain_text(_lines(record))
 
@@ -61,7 +61,7 @@ def text_table(data: Table, longest: int, most: int | None = None) -> Iterator[s
         yield _filled(data.note, "  ")
 
 
-def _lines(record: Record) -> Iterator[str]:
+def _lines(record: Report) -> Iterator[str]:
     verdict = verdict_of(record)
     yield verdict.title
     yield "=" * min(len(verdict.title), TEXT_WIDTH)
@@ -119,7 +119,7 @@ class Page:
     """
 
     html: str = field(repr=False)
-    record: Record
+    record: Report
 
     def save(self, path: str | Path) -> None:
         """Write the page to a file."""
@@ -136,7 +136,7 @@ class Page:
 
 
 def render(
-    record: Record | Mapping[str, Any], *, record_file: str | None = None
+    record: Report | Mapping[str, Any], *, record_file: str | None = None
 ) -> Page:
     """Return the page of a record.
 
@@ -156,7 +156,7 @@ def render(
     >>> page.html.count("<script"), page.text().splitlines()[0]
     (0, 'The new data differ from the training data, but are covered.')
     """
-    record = record if isinstance(record, Record) else Record.from_dict(record)
+    record = record if isinstance(record, Report) else Report.from_dict(record)
     chapters = []
     for chapter in CHAPTERS:
         drawn, own = chapter.drawn(record), chapter.tables_of(record, record_file)
@@ -197,7 +197,7 @@ def _filled_rows(wide: list[bool]) -> list[bool]:
     return filled
 
 
-def fragment(record: Record) -> str:
+def fragment(record: Report) -> str:
     """Return the first screen alone, to be put into a notebook.
 
     Examples

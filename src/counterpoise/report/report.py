@@ -72,7 +72,7 @@ _UNDEFINED = "undefined"
 
 
 @dataclass(frozen=True, eq=False)
-class Record:
+class Report:
     """All that a report shows: one section a step, aggregates only.
 
     No row of data is in it, and no time, so that the same seed gives the same bytes;
@@ -108,7 +108,7 @@ class Record:
         reproduce: Section | None = None,
         diagnosis: "Diagnosis | None" = None,
         **more: object,
-    ) -> "Record":
+    ) -> "Report":
         """Return the record of a fitted object: the sections that it can fill.
 
         Parameters
@@ -138,7 +138,7 @@ class Record:
         )
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> "Record":
+    def from_dict(cls, document: Mapping[str, Any]) -> "Report":
         """Return the record of a document: the inverse of `to_dict`."""
         if not isinstance(document, Mapping):
             raise InvalidTypeError(
@@ -157,7 +157,7 @@ class Record:
         return cls({**sections, **({_UNDEFINED: undefined} if undefined else {})})
 
     @classmethod
-    def from_json(cls, text: str) -> "Record":
+    def from_json(cls, text: str) -> "Report":
         """Return the record that is written in a JSON text."""
         try:
             document = json.loads(text)
@@ -172,7 +172,7 @@ class Record:
         return cls.from_dict(document)
 
     @classmethod
-    def load(cls, path: str | Path) -> "Record":
+    def load(cls, path: str | Path) -> "Report":
         """Return the record of a JSON file."""
         if Path(path).exists() and not Path(path).is_file():
             # A pipe would be waited for, and a device has no end.
@@ -249,7 +249,7 @@ class Record:
         return self.sections.get(str(section)) is not None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Record) and self.sections == other.sections
+        return isinstance(other, Report) and self.sections == other.sections
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -278,7 +278,7 @@ def _numbers(
 _REFUSED, _LONGEST = re.compile(r"[^\w\-./ ]", re.ASCII), 250
 
 
-def log_to_mlflow(record: Record, *, prefix: str = "", artifact: bool = True) -> None:
+def log_to_mlflow(record: Report, *, prefix: str = "", artifact: bool = True) -> None:
     """Log a record to the active MLflow run: its numbers, and itself as an artifact.
 
     Parameters
@@ -306,7 +306,7 @@ def log_to_mlflow(record: Record, *, prefix: str = "", artifact: bool = True) ->
         mlflow.log_text(record.to_json(), "counterpoise/report.json")
 
 
-def tracker_metrics(record: Record, prefix: str = "") -> dict[str, float]:
+def tracker_metrics(record: Report, prefix: str = "") -> dict[str, float]:
     """Return the numbers of a record by names that trackers take.
 
     Examples

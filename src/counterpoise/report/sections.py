@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.adaptation.adapted import Adapted
 from counterpoise.adaptation.partial import PartialWeights
-from counterpoise.data.columns import FEWEST_ROWS_TOLD, cut_column
+from counterpoise.data.columns import FEWEST_ROWS_REPORTED, cut_column
 from counterpoise.data.encoder import TableEncoder
 from counterpoise.data.table import NUMBERS, TableColumn
 from counterpoise.data.two_samples import (
@@ -23,7 +23,7 @@ from counterpoise.data.two_samples import (
     clip_weights,
     effective_sample_size,
 )
-from counterpoise.errors import InvalidTypeError, held_back
+from counterpoise.errors import InvalidTypeError, suppress_warnings
 from counterpoise.linalg.arrays import Array
 from counterpoise.monitor.monitor import ModelMonitor
 from counterpoise.performance.result import Performance, leading_of
@@ -251,7 +251,7 @@ def _overruled(found: Any) -> list[Section]:
     told = []
     for k, one in enumerate(classes):
         rows = int(confusion[k].sum())
-        if one in absent and rows >= FEWEST_ROWS_TOLD:
+        if one in absent and rows >= FEWEST_ROWS_REPORTED:
             best = int(np.argmax(confusion[k]))
             told.append(
                 {
@@ -618,7 +618,7 @@ class SeenRows:
         if samples is None:
             return None
         # The rows are kept as numbers, whatever names their columns had.
-        with held_back(message="X does not have valid feature"):
+        with suppress_warnings(message="X does not have valid feature"):
             weights = weight_estimator.predict_weights(samples.source)
         return cls(samples, weights, _columns(weight_estimator, encoder), encoder)
 
@@ -834,7 +834,7 @@ def without_rare_classes(data: Section) -> Section:
     """
     if "classes" not in data:
         return dict(data)
-    common = [one for one in data["classes"] if one["rows"] >= FEWEST_ROWS_TOLD]
+    common = [one for one in data["classes"] if one["rows"] >= FEWEST_ROWS_REPORTED]
     rare = len(data["classes"]) - len(common)
     more = {"rare_classes": rare} if rare else {}
     return {**data, "classes": common, **more}

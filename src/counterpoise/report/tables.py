@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from counterpoise.data.columns import FEWEST_ROWS_TOLD
+from counterpoise.data.columns import FEWEST_ROWS_REPORTED
 from counterpoise.figures.draw import ESTIMATE_NAMES, chunk_rows, known_estimates
 from counterpoise.messages.numbers import metric_name, percentage, points
 from counterpoise.performance.result import SURPRISING_P_VALUE
@@ -51,7 +51,7 @@ from counterpoise.report.formatting import (
     without_empty_columns,
 )
 from counterpoise.report.key_questions import is_contradicted
-from counterpoise.report.report import Record
+from counterpoise.report.report import Report
 from counterpoise.report.verdict import ALERT_KINDS, seed_of
 
 # Lines of a long table, and of that of the features, those that moved most.
@@ -62,7 +62,7 @@ LINES_LISTED, FEATURES_LISTED, CHUNKS_LISTED = 50, 50, 60
 # -----------------------------------------------------------------------------
 
 
-def features_table(record: Record) -> Table | None:
+def features_table(record: Report) -> Table | None:
     """Return the table of how far each column has moved."""
     features = record.at("shift.features")
     if not features:
@@ -113,7 +113,7 @@ def _feature_cells(one: Mapping[str, Any]) -> tuple[Cell, ...]:
     )
 
 
-def dropped_table(record: Record) -> Table | None:
+def dropped_table(record: Report) -> Table | None:
     """Return the table of the columns that could not be compared."""
     dropped = record.at("shift.dropped")
     if not dropped:
@@ -127,7 +127,7 @@ def dropped_table(record: Record) -> Table | None:
     )
 
 
-def uncovered_rows_table(record: Record) -> Table | None:
+def uncovered_rows_table(record: Report) -> Table | None:
     """Return the table of what sets thinly covered rows apart."""
     uncovered = record.at("shift.uncovered_rows")
     if not uncovered or not uncovered.get("n_rows"):
@@ -183,7 +183,7 @@ def _range(one: Mapping[str, Any], *keys: str) -> str:
     return ", ".join(parts) or "-"
 
 
-def overruled_table(record: Record) -> Table | None:
+def overruled_table(record: Report) -> Table | None:
     """Return where rows went that the classifier had put into absent classes."""
     overruled = record.at("classes.overruled")
     if not overruled:
@@ -214,7 +214,7 @@ def overruled_table(record: Record) -> Table | None:
 # -----------------------------------------------------------------------------
 
 
-def covered_part_table(record: Record) -> Table | None:
+def covered_part_table(record: Report) -> Table | None:
     """Return the table of the estimates for the covered part."""
     covered = record.at("performance.covered")
     if not covered or not covered.get("metrics") or covered.get("share") == 1.0:
@@ -246,7 +246,7 @@ def covered_part_table(record: Record) -> Table | None:
     )
 
 
-def label_check_table(record: Record) -> Table | None:
+def label_check_table(record: Report) -> Table | None:
     """Return the table of what labelled new rows say."""
     rows = [
         (
@@ -274,7 +274,7 @@ def label_check_table(record: Record) -> Table | None:
     )
 
 
-def sets_table(record: Record) -> Table | None:
+def sets_table(record: Report) -> Table | None:
     """Return the table of how large sets and intervals are."""
     sets, at = record.at("performance.sets"), "performance.sets"
     if not sets:
@@ -321,7 +321,7 @@ def sets_table(record: Record) -> Table | None:
     )
 
 
-def guarantees_table(record: Record) -> Table | None:
+def guarantees_table(record: Report) -> Table | None:
     """Return the table of what is promised, and on what it rests."""
     promises = record.at("guarantees")
     if not promises:
@@ -348,7 +348,7 @@ _PROMISE = ("what", "assumes", "breaks")
 # -----------------------------------------------------------------------------
 
 
-def alerts_table(record: Record) -> Table | None:
+def alerts_table(record: Report) -> Table | None:
     """Return every alert: what, when, since when, how sure, which columns."""
     alerts = record.at("monitor.alerts")
     if not alerts:
@@ -380,7 +380,7 @@ def alerts_table(record: Record) -> Table | None:
     )
 
 
-def chunks_table(record: Record) -> Table | None:
+def chunks_table(record: Report) -> Table | None:
     """Return every chunk, the last first, with its own report where there is one."""
     section = record.at("monitor")
     if section is None or not section["history"]:
@@ -415,7 +415,7 @@ def chunks_table(record: Record) -> Table | None:
 # -----------------------------------------------------------------------------
 
 
-def samples_table(record: Record) -> Table | None:
+def samples_table(record: Report) -> Table | None:
     """Return the table of both samples, their files and sizes."""
     data = record.at("data")
     if not data:
@@ -443,7 +443,7 @@ def samples_table(record: Record) -> Table | None:
     )
 
 
-def _samples_about(record: Record) -> Sentence:
+def _samples_about(record: Report) -> Sentence:
     sentences: list[Sentence] = []
     columns = record.at("data.columns")
     if columns:
@@ -464,14 +464,14 @@ def _samples_about(record: Record) -> Sentence:
     return joined(sentences)
 
 
-def classes_table(record: Record) -> Table | None:
+def classes_table(record: Report) -> Table | None:
     """Return the table of the classes."""
     classes = record.at("data.classes")
     if not classes:
         return None
-    common = [one for one in classes if one["rows"] >= FEWEST_ROWS_TOLD]
+    common = [one for one in classes if one["rows"] >= FEWEST_ROWS_REPORTED]
     rare = len(classes) - len(common) + int(record.at("data.rare_classes", 0))
-    note = f"{rare} classes of fewer than {FEWEST_ROWS_TOLD} rows are not named."
+    note = f"{rare} classes of fewer than {FEWEST_ROWS_REPORTED} rows are not named."
     return Table(
         ("class", "training rows"),
         [
@@ -485,7 +485,7 @@ def classes_table(record: Record) -> Table | None:
     )
 
 
-def columns_table(record: Record) -> Table | None:
+def columns_table(record: Report) -> Table | None:
     """Return the table of the columns and their gaps."""
     columns = record.at("data.columns")
     if not columns:
@@ -515,7 +515,7 @@ def columns_table(record: Record) -> Table | None:
 # -----------------------------------------------------------------------------
 
 
-def again_table(record: Record, record_file: str | None) -> Table | None:
+def again_table(record: Report, record_file: str | None) -> Table | None:
     """Return the table of how to make it again."""
     made = record.at("reproduce", {})
     rows: list[tuple[Cell, ...]] = []
@@ -564,7 +564,7 @@ def again_table(record: Record, record_file: str | None) -> Table | None:
     )
 
 
-def made_table(record: Record) -> Table | None:
+def made_table(record: Report) -> Table | None:
     """Return the table of options, parameters and versions."""
     made = record.at("reproduce", {})
     rows = []
@@ -586,7 +586,7 @@ def made_table(record: Record) -> Table | None:
     )
 
 
-def notices_table(record: Record) -> Table | None:
+def notices_table(record: Report) -> Table | None:
     """Return the table of what the user was told on the way."""
     notices = [*(record.at("notices") or []), *(record.at("conditions") or [])]
     if not notices:
@@ -620,14 +620,14 @@ class Chapter:
     name: str
     title: str
     about: str
-    drawings: Sequence[Callable[[Record], Drawing | None]] = ()
-    tables: Sequence[Callable[[Record], Table | None]] = ()
+    drawings: Sequence[Callable[[Report], Drawing | None]] = ()
+    tables: Sequence[Callable[[Report], Table | None]] = ()
 
-    def drawn(self, record: Record) -> list[Drawing]:
+    def drawn(self, record: Report) -> list[Drawing]:
         """Return the drawings that the record has something for."""
         return [one for draw in self.drawings if (one := draw(record)) is not None]
 
-    def tables_of(self, record: Record, record_file: str | None = None) -> list[Table]:
+    def tables_of(self, record: Report, record_file: str | None = None) -> list[Table]:
         """Return the tables that the record has something for."""
         tables = [table(record) for table in self.tables]
         if self.name == "reproduce":
@@ -709,7 +709,7 @@ CHAPTERS = (
 )
 
 
-def text_tables(record: Record) -> Iterator[Table]:
+def text_tables(record: Report) -> Iterator[Table]:
     """Return the tables that are told in plain text too, in the order of the page."""
     for chapter in CHAPTERS:
         yield from (one for one in chapter.tables_of(record) if one.in_text)

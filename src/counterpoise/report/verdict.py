@@ -43,7 +43,7 @@ from counterpoise.report.key_questions import (
     source_rows,
     uses_weights,
 )
-from counterpoise.report.report import Record
+from counterpoise.report.report import Report
 from counterpoise.shift.support import (
     COVERED,
     NO_OVERLAP,
@@ -69,7 +69,7 @@ _LABEL_UNCOVERED = sentence(
 _NO_BETTER = (NOT_SHOWN_TO_BEAT, WORSE_THAN_GUESSING)
 
 
-def steps_of(record: Record) -> tuple[Sentence, ...]:
+def steps_of(record: Report) -> tuple[Sentence, ...]:
     """Return the steps that the record asks for."""
     alike = finding_texts(record, "rounding", "spellings")
     steps: list[Sentence] = [(text,) for text in alike]
@@ -132,7 +132,7 @@ def steps_of(record: Record) -> tuple[Sentence, ...]:
     return tuple(steps)
 
 
-def _main_step(record: Record, *, is_first: bool) -> list[Sentence]:
+def _main_step(record: Report, *, is_first: bool) -> list[Sentence]:
     """Return what to do with the model, or how to get one."""
     verdict = record.at("shift.verdict")
     has_model, adapted = "model" in record, uses_weights(record)
@@ -175,7 +175,7 @@ def _main_step(record: Record, *, is_first: bool) -> list[Sentence]:
     ]
 
 
-def _label_shift(record: Record) -> list[Sentence]:
+def _label_shift(record: Report) -> list[Sentence]:
     """Return what to know where the classes in other shares explain the shift."""
     if not record.at("label_shift.is_label_shift", False):
         return []
@@ -201,7 +201,7 @@ def _label_shift(record: Record) -> list[Sentence]:
     ]
 
 
-def _other_models(record: Record) -> Sentence:
+def _other_models(record: Report) -> Sentence:
     """Return what to try where a model is no better than guessing."""
     why = "Too little is known to tell this model from the best constant prediction"
     if guessing_of(record.at("headline")) == WORSE_THAN_GUESSING:
@@ -217,7 +217,7 @@ def _other_models(record: Record) -> Sentence:
     return sentence(template, attempt=attempt)
 
 
-def _plan(record: Record) -> list[Sentence]:
+def _plan(record: Report) -> list[Sentence]:
     """Return which score to plan with."""
     headline = record.at("headline")
     if headline is None or is_withdrawn(record, headline["estimate"]):
@@ -254,7 +254,7 @@ def _plan(record: Record) -> list[Sentence]:
     ]
 
 
-def _labels_wanted(record: Record) -> Sentence:
+def _labels_wanted(record: Report) -> Sentence:
     """Return how many labels would make the interval as narrow as was asked for."""
     labels = record.at("performance.labels")
     if labels is None or labels["n_labels"] == 0:
@@ -294,7 +294,7 @@ def _labels_wanted(record: Record) -> Sentence:
     )
 
 
-def _label_command(record: Record, n: int) -> str:
+def _label_command(record: Report, n: int) -> str:
     """Return the command that writes so many new rows to be labelled."""
     file, label = record.at("data.target.file"), record.at("reproduce.options.label")
     words = ["counterpoise", "label", "--k", str(n)]
@@ -303,7 +303,7 @@ def _label_command(record: Record, n: int) -> str:
     return shlex.join([*words, "--out", "to_label.csv"])
 
 
-def _separating(record: Record) -> list[Sentence]:
+def _separating(record: Report) -> list[Sentence]:
     """Return what to do about columns that make the two samples disjoint."""
     found = record.at("shift.separation")
     if found is None:
@@ -396,7 +396,7 @@ class Verdict:
 _SHIFTED = (COVERED, SMALL_SHIFT, PARTIAL_OVERLAP)
 
 
-def verdict_of(record: Record) -> Verdict:
+def verdict_of(record: Report) -> Verdict:
     """Return the first screen of a record."""
     monitor = record.at("monitor")
     if monitor is not None:
@@ -411,7 +411,7 @@ def verdict_of(record: Record) -> Verdict:
     )
 
 
-def _title(record: Record) -> tuple[str, str]:
+def _title(record: Report) -> tuple[str, str]:
     verdict = record.at("shift.verdict")
     if is_contradicted(record) and verdict != NO_OVERLAP:
         why = (
@@ -458,7 +458,7 @@ def _title(record: Record) -> tuple[str, str]:
     )
 
 
-def _title_without_shift(record: Record) -> str:
+def _title_without_shift(record: Report) -> str:
     if uses_weights(record):
         return "Training rows were weighted to resemble the new data."
     if record.at("weights.weight_estimator") is not None:
@@ -468,7 +468,7 @@ def _title_without_shift(record: Record) -> str:
     return "Nothing was compared: there is no new data in this record."
 
 
-def _title_of_model(record: Record, verdict: str) -> tuple[str, str]:
+def _title_of_model(record: Report, verdict: str) -> tuple[str, str]:
     adapted, gain = uses_weights(record), gain_in(record)
     if verdict == PARTIAL_OVERLAP:
         which = "the adapted model" if adapted else "the model"
@@ -505,7 +505,7 @@ _LEADS = {
 }
 
 
-def _lead(record: Record) -> Sentence:
+def _lead(record: Report) -> Sentence:
     verdict = record.at("shift.verdict")
     lead = _LEADS.get(str(verdict), "")
     contradicted, has_model = is_contradicted(record), "model" in record
@@ -542,13 +542,13 @@ def _lead(record: Record) -> Sentence:
     return sentence(lead)
 
 
-def seed_of(record: Record) -> object:
+def seed_of(record: Report) -> object:
     """Return the seed that everything was drawn by; None where it is not known."""
     seed = record.at("reproduce.options.seed")
     return record.at("reproduce.parameters.random_state") if seed is None else seed
 
 
-def _about(record: Record) -> Sentence:
+def _about(record: Report) -> Sentence:
     """Return what the first screen is about: data, label, model, and the date.
 
     The date is the one that `--date` gave: what a clock says would make another page of
@@ -572,7 +572,7 @@ def _about(record: Record) -> Sentence:
     return joined(parts, f"{NARROW}· ")
 
 
-def _key_numbers(record: Record) -> tuple[KeyNumber, ...]:
+def _key_numbers(record: Report) -> tuple[KeyNumber, ...]:
     """Return the score, the effective size and the cover, where they are known."""
     numbers = []
     headline, weights = record.at("headline"), record.at("weights")

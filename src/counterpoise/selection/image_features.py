@@ -12,7 +12,7 @@ from scipy import ndimage, sparse
 from scipy.sparse.csgraph import connected_components
 
 from counterpoise.data.parameters import check_choice
-from counterpoise.errors import InvalidInputError, InvalidTypeError, held_back
+from counterpoise.errors import InvalidInputError, InvalidTypeError, suppress_warnings
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.compiled import compiled
 
@@ -440,7 +440,7 @@ def words_of(
             random_state=seed,
         )
         # Words need only be typical: the choice among them is certified later.
-        with held_back(ConvergenceWarning):
+        with suppress_warnings(ConvergenceWarning):
             words = nmf.fit(features).components_
     length = np.linalg.norm(words, axis=1)
     words = words[length > 0] / length[length > 0, np.newaxis]

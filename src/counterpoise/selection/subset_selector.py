@@ -35,7 +35,7 @@ from counterpoise.data.parameters import (
 from counterpoise.errors import (
     InvalidInputError,
     InvalidTypeError,
-    refusals_of_estimators,
+    estimator_errors,
     warn_user,
 )
 from counterpoise.linalg.arrays import Array, Indices
@@ -73,7 +73,7 @@ def dissimilarities(X: Array, words: Array, dissimilarity: Dissimilarity) -> Arr
         R = np.asarray(pairwise_distances(X, words, metric=dissimilarity), dtype=float)
     else:
         try:
-            with refusals_of_estimators():
+            with estimator_errors():
                 R = np.asarray(pairwise_distances(X, words, metric=dissimilarity))
         except (InvalidInputError, InvalidTypeError) as error:
             raise type(error)(f"dissimilarity={dissimilarity!r}: {error}") from error

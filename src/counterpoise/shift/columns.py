@@ -11,7 +11,7 @@ from scipy import sparse, stats
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from counterpoise.data.blocks import Blocks
-from counterpoise.data.columns import FEWEST_ROWS_TOLD, weighted_quantile
+from counterpoise.data.columns import FEWEST_ROWS_REPORTED, weighted_quantile
 from counterpoise.data.parallel import map_reduce
 from counterpoise.data.progress import announce
 from counterpoise.data.table import (
@@ -26,7 +26,7 @@ from counterpoise.data.table import (
 )
 from counterpoise.data.two_samples import TwoSamples, content, effective_sample_size
 from counterpoise.linalg.arrays import Array, Indices
-from counterpoise.shift.kernel_two_sample import (
+from counterpoise.shift.two_sample_tests import (
     TEST_LEVEL,
     RankScores,
     chance_of_products,
@@ -414,7 +414,10 @@ def sparse_shifts(
         effective_sample_size(share),
         effective_sample_size(target_share),
     )
-    enough = source.shape[0] >= FEWEST_ROWS_TOLD, target.shape[0] >= FEWEST_ROWS_TOLD
+    enough = (
+        source.shape[0] >= FEWEST_ROWS_REPORTED,
+        target.shape[0] >= FEWEST_ROWS_REPORTED,
+    )
     shifts = []
     for j, name in enumerate(names):
         smd = standardized(mean[j], mean_target[j], variance[j], variance_target[j])
@@ -440,7 +443,7 @@ def _of_numbers(
     ks = ks_distance(*values, *shares)
     smd = standardized_difference(*values, *shares)
     means = [
-        float(share @ rows) if rows.size >= FEWEST_ROWS_TOLD else None
+        float(share @ rows) if rows.size >= FEWEST_ROWS_REPORTED else None
         for rows, share in zip(values, shares, strict=True)
     ]
     return replace(
@@ -475,7 +478,7 @@ def _of_categories(
     n_rows = np.bincount(np.concatenate(places), minlength=k)
     # Of two categories one moves as much as the other, up to rounding: the first.
     top = int(np.argmax(np.abs(smds) >= np.abs(smds).max() * (1 - 1e-9)))
-    named = apart[top] != 0 and n_rows[top] >= FEWEST_ROWS_TOLD
+    named = apart[top] != 0 and n_rows[top] >= FEWEST_ROWS_REPORTED
     distance = min(float(np.abs(apart).sum()) / 2, 1.0)
     shift = replace(
         shift,
@@ -498,7 +501,7 @@ def _with_new_categories(
     counts = np.bincount(target.values[is_new], minlength=k)
     shares = np.bincount(target.values[is_new], target_share[is_new], minlength=k)
     order = np.argsort(-shares, kind="stable")
-    common = [j for j in order if counts[j] >= FEWEST_ROWS_TOLD]
+    common = [j for j in order if counts[j] >= FEWEST_ROWS_REPORTED]
     return replace(
         shift,
         n_new=int(np.count_nonzero(counts)),
@@ -616,13 +619,15 @@ class ColumnSums:
             "rows": self.n,
             "missing": self.missing / max(self.n, 1),
         }
-        if there < FEWEST_ROWS_TOLD:
+        if there < FEWEST_ROWS_REPORTED:
             return out
         if self.counts is None:
             spread = self.standard_deviation
             return {**out, "mean": self.mean, "standard_deviation": spread}
         common = sorted(self.counts.items(), key=lambda one: (-one[1], one[0]))
-        named = [one for one in common if one[1] >= FEWEST_ROWS_TOLD][:CATEGORIES_TOLD]
+        named = [one for one in common if one[1] >= FEWEST_ROWS_REPORTED][
+            :CATEGORIES_TOLD
+        ]
         shares = {name: count / there for name, count in named}
         return {**out, "categories": len(self.counts), "shares": shares}
 
@@ -767,7 +772,7 @@ def varies_within(column: Array, share: Array) -> bool:
         float(other.sum()) * effective_sample_size(share), effective_sample_size(other)
     )
     # Rounding must not decide.
-    return rows >= (1 - 1e-9) * FEWEST_ROWS_TOLD
+    return rows >= (1 - 1e-9) * FEWEST_ROWS_REPORTED
 
 
 def _within(X: Array, share: Array) -> Array:
@@ -797,14 +802,14 @@ _REPEATED = 3
 _GOLDEN = (np.sqrt(5) - 1) / 2
 
 
-def off_grids(samples: TwoSamples) -> TwoSamples:
+def spread_rounded_columns(samples: TwoSamples) -> TwoSamples:
     r"""Return rows whose rounded values are spread over what they were rounded from.
 
     A column that is rounded in one sample alone, or to another unit, has no value in
     common with the other sample, though each lies among its values: ages in years
     beside ages with decimals. Trees and neighbourhoods would call that another place.
-    In the columns of `recorded_apart` the c different rows of a sample that have its
-    value :math:`v_k` are put at
+    In the columns of `differently_rounded` the c different rows of a sample that have
+    its value :math:`v_k` are put at
 
     .. math:: l_k + (h_k - l_k) u_i, \quad u_i = (i\, \varphi \bmod 1), \quad
         l_k = \frac{v_{k-1} + v_k}{2}, \; h_k = \frac{v_k + v_{k+1}}{2}
@@ -818,7 +823,7 @@ def off_grids(samples: TwoSamples) -> TwoSamples:
     samples : TwoSamples
         In canonical order.
     """
-    apart = recorded_apart(samples)
+    apart = differently_rounded(samples)
     if not apart.any():
         return samples
     rows = samples.source.copy(), samples.target.copy()
@@ -832,7 +837,7 @@ def off_grids(samples: TwoSamples) -> TwoSamples:
     return samples.with_rows(*rows)
 
 
-def recorded_apart(samples: TwoSamples) -> NDArray[np.bool_]:
+def differently_rounded(samples: TwoSamples) -> NDArray[np.bool_]:
     r"""Return which columns the two samples record to different digits.
 
     Those of nine different values or more of which at least half of the rows of one
@@ -852,7 +857,7 @@ def recorded_apart(samples: TwoSamples) -> NDArray[np.bool_]:
     >>> exact = 20 + 0.2 * np.arange(200) + 0.07
     >>> even, odd = 2.0 * (years // 2), 2.0 * (years // 2) + 1
     >>> two = TwoSamples.of(np.c_[years, even], np.c_[exact, odd])
-    >>> recorded_apart(two)
+    >>> differently_rounded(two)
     array([ True, False])
     """
     result = np.zeros(samples.source.shape[1], dtype=bool)

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from counterpoise.data.arrays import Matrix
-from counterpoise.data.blocks import Blocks, rows_decided_on
+from counterpoise.data.blocks import Blocks, sample_to_decide_on
 from counterpoise.data.columns import column_limits, duplicate_rows
 from counterpoise.data.encoder import TableEncoder, encoded_rows, encoder_of
-from counterpoise.data.groups import asked_of, divided, with_units
+from counterpoise.data.groups import dependence_question, divided, with_units
 from counterpoise.data.parameters import as_random, as_seed, check_integer
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.data.table import names_of
 from counterpoise.data.two_samples import (
     TwoSamples,
@@ -21,7 +21,7 @@ from counterpoise.data.two_samples import (
     pooled_scale,
     scale_columns,
 )
-from counterpoise.errors import held_back
+from counterpoise.errors import suppress_warnings
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import Kernel
 from counterpoise.messages import Finding
@@ -31,10 +31,10 @@ from counterpoise.shift.columns import (
     CorrelationShift,
     FeatureShift,
     correlation_shifts,
-    off_grids,
-    recorded_apart,
+    differently_rounded,
     select_columns,
     sparse_shifts,
+    spread_rounded_columns,
     table_shifts,
 )
 from counterpoise.shift.diagnosis_text import (
@@ -50,16 +50,12 @@ from counterpoise.shift.discrepancy_distance import (
     pose_discrepancy,
 )
 from counterpoise.shift.domain_classifier import ROWS_OF_DOMAIN_SCORE
-from counterpoise.shift.kernel_two_sample import (
-    measure_mmd,
-    moment_test,
-)
 from counterpoise.shift.separation import (
     Separation,
     Spelling,
     UncoveredRows,
+    respelled_categories,
     separating_columns,
-    spelled_otherwise,
     uncovered_rows_of,
 )
 from counterpoise.shift.support import (
@@ -68,6 +64,10 @@ from counterpoise.shift.support import (
     TOO_FEW,
     Overlap,
     overlap_between,
+)
+from counterpoise.shift.two_sample_tests import (
+    measure_mmd,
+    moment_test,
 )
 from counterpoise.shift.verdict_tests import (
     MOMENTS,
@@ -217,7 +217,7 @@ def _standardized(samples: TwoSamples) -> TwoSamples:
     cut = [np.clip(rows, low, high) for rows, _ in both]
     middle = 0.5 * sum(share @ part for part, (_, share) in zip(cut, both, strict=True))
     # The features say what varies in one sample alone.
-    with held_back(UserWarning, message="hardly varies"):
+    with suppress_warnings(UserWarning, message="hardly varies"):
         scale = pooled_scale(samples)
     return samples.with_rows(*(scale_columns(part - middle, scale) for part in cut))
 
@@ -250,7 +250,7 @@ class RowSample:
     They stand in their canonical order, and are the same whatever order they came in.
     """
 
-    samples: SamplesAsRead
+    samples: Samples
     covered: Overlap
     seed: int
 
@@ -326,10 +326,10 @@ class Diagnosis:
     digits : tuple of str
         Columns that the samples record to different digits, or in different units of
         rounding. Classifiers and neighbourhoods compare them as if they did not
-        (`off_grids`).
+        (`spread_rounded_columns`).
     spellings : tuple of Spelling
         Categories of the target that the source has in another spelling ("Yes" for
-        "yes"), the commonest first (`spelled_otherwise`).
+        "yes"), the commonest first (`respelled_categories`).
     separation : Separation or None
         Where there is no overlap: the columns that make the samples disjoint, how, and
         what is covered without them. None where it is not columns.
@@ -555,8 +555,8 @@ def diagnose(
     if isinstance(X, Blocks) or isinstance(X_target, Blocks):
         # A seed by their content would need a pass over them: places alone decide.
         seed = as_seed(0 if random_state is None else random_state)
-        X, X_target = rows_decided_on(X, seed), rows_decided_on(X_target, seed)
-    samples = SamplesAsRead.read(X, X_target, sample_weight, target_weight)
+        X, X_target = sample_to_decide_on(X, seed), sample_to_decide_on(X_target, seed)
+    samples = Samples.read(X, X_target, sample_weight, target_weight)
     samples = with_units(samples, groups, groups_target, time, time_target)
     random = samples.seed(random_state)
     if not isinstance(random, int | np.integer):
@@ -565,7 +565,7 @@ def diagnose(
 
 
 def diagnose_samples(
-    samples: SamplesAsRead,
+    samples: Samples,
     n_permutations: int,
     random: int | np.integer[Any] | np.random.RandomState | None,
 ) -> Diagnosis:
@@ -593,7 +593,7 @@ def diagnose_samples(
     row_sample = RowSample(numbers, covered, seed)
     by_rows, rows = numbers.units is None, row_sample(MMD_ROWS)
     # The features say what varies in one sample alone.
-    with held_back(UserWarning, message="hardly varies"):
+    with suppress_warnings(UserWarning, message="hardly varies"):
         distance = measure_mmd(
             rows, None, n_permutations if by_rows else 0, random, standardize=True
         )
@@ -602,7 +602,7 @@ def diagnose_samples(
     source, target = select_columns(source, kept), select_columns(target, kept)
     features = table_shifts(source, target, w / w.sum(), v / v.sum())
     n_ranked = max(RANKED_ENTRIES // numbers.source.shape[1], FEWEST_RANKED_ROWS)
-    ranked = off_grids(row_sample(n_ranked))
+    ranked = spread_rounded_columns(row_sample(n_ranked))
     if by_rows:
         moments = moment_test(ranked)
     else:
@@ -615,7 +615,7 @@ def diagnose_samples(
             distance = replace(distance, p_value=p_value)
     tests = shift_tests(covered, features, names, distance.p_value, moments=moments)
     verdict = verdict_by(tests, covered, w, v)
-    rounded = recorded_apart(row_sample(ROWS_OF_DOMAIN_SCORE))
+    rounded = differently_rounded(row_sample(ROWS_OF_DOMAIN_SCORE))
     diagnosis = Diagnosis(
         **_of_overlap(covered),
         verdict=verdict,
@@ -634,10 +634,10 @@ def diagnose_samples(
         tests=tests,
         detectable=detectable_of(source, w, v) if by_rows else None,
         dependence=dependence_of(numbers),
-        dependence_hint=asked_of(samples, names) if by_rows else None,
+        dependence_hint=dependence_question(samples, names) if by_rows else None,
         digits=tuple(dict.fromkeys(names[j] for j in np.flatnonzero(rounded))),
         correlations=_pairs(verdict, tests, ranked, names, by_rows),
-        spellings=spelled_otherwise(source, target, v / v.sum()),
+        spellings=respelled_categories(source, target, v / v.sum()),
         separation=(
             separating_columns(samples, seed) if verdict == NO_OVERLAP else None
         ),
@@ -645,7 +645,7 @@ def diagnose_samples(
     return diagnosis.explained()
 
 
-def _as_numbers(samples: SamplesAsRead) -> tuple[SamplesAsRead, TableEncoder | None]:
+def _as_numbers(samples: Samples) -> tuple[Samples, TableEncoder | None]:
     """Return both samples as numbers, and how they were encoded.
 
     The encoder counts rows as the user does; where all count once it is the samples'.
@@ -657,7 +657,7 @@ def _as_numbers(samples: SamplesAsRead) -> tuple[SamplesAsRead, TableEncoder | N
     source, target = samples.tables
     encoder = encoder_of(source, target, w, v)
     rows = encoded_rows(encoder, source), encoded_rows(encoder, target)
-    numbers = SamplesAsRead.of_matrices(*rows, w, v)
+    numbers = Samples.of_matrices(*rows, w, v)
     return replace(numbers, units=samples.units), encoder
 
 
@@ -683,7 +683,7 @@ def _pairs(
 
 
 def _diagnose_sparse(
-    samples: SamplesAsRead, random: int | np.integer[Any] | np.random.RandomState | None
+    samples: Samples, random: int | np.integer[Any] | np.random.RandomState | None
 ) -> Diagnosis:
     """Return the diagnosis of sparse matrices, of which means alone are compared."""
     source, target = samples.source, samples.target

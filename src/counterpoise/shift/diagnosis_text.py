@@ -12,9 +12,6 @@ from counterpoise.messages import HINT, INFO, PROBLEM, WARNING, Finding
 from counterpoise.messages.finding import NAMES_LISTED
 from counterpoise.messages.numbers import p_value_text, percentage, printable
 from counterpoise.shift.columns import CorrelationShift, FeatureShift
-from counterpoise.shift.kernel_two_sample import (
-    TEST_LEVEL,
-)
 from counterpoise.shift.separation import (
     Spelling,
     UncoveredColumn,
@@ -29,6 +26,9 @@ from counterpoise.shift.support import (
     SMALL_SHIFT,
     TOO_FEW,
     rows_that_tell,
+)
+from counterpoise.shift.two_sample_tests import (
+    TEST_LEVEL,
 )
 from counterpoise.shift.verdict_tests import (
     ShiftTest,

@@ -39,8 +39,8 @@ from counterpoise.linalg.kernels import (
     KernelMatrix,
     StoredMatrix,
     check_definite,
-    kept_matrix,
     refuse_indefinite,
+    store_kernel_matrix,
 )
 from counterpoise.optim.spectral.problem import (
     Discrepancy,
@@ -48,7 +48,7 @@ from counterpoise.optim.spectral.problem import (
     RitzPairs,
     kernel_ritz,
 )
-from counterpoise.shift.kernel_two_sample import (
+from counterpoise.shift.two_sample_tests import (
     divided_shares,
     pooled_gamma,
     stack_rows,
@@ -98,7 +98,11 @@ def kernel_matrix(
 
     `gram` is it where it was precomputed, the constant included.
     """
-    return StoredMatrix(gram) if gram is not None else kept_matrix(kernel.entries(rows))
+    return (
+        StoredMatrix(gram)
+        if gram is not None
+        else store_kernel_matrix(kernel.entries(rows))
+    )
 
 
 def check_hypotheses(

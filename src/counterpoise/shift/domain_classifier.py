@@ -29,7 +29,7 @@ from counterpoise.data.arrays import Matrix, SparseMatrix
 from counterpoise.data.columns import column_limits
 from counterpoise.data.groups import auc_of_units, share_below
 from counterpoise.data.parameters import as_seed
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.data.two_samples import (
     FEWEST_DIFFERENT,
     N_FOLDS,
@@ -40,12 +40,12 @@ from counterpoise.data.two_samples import (
     sparse_moments,
     unit_exponents,
 )
-from counterpoise.errors import InvalidInputError, held_back, refusals_of_estimators
+from counterpoise.errors import InvalidInputError, estimator_errors, suppress_warnings
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.shift.columns import (
-    off_grids,
+    spread_rounded_columns,
 )
-from counterpoise.shift.kernel_two_sample import TEST_LEVEL, stack_rows
+from counterpoise.shift.two_sample_tests import TEST_LEVEL, stack_rows
 
 # -----------------------------------------------------------------------------
 # Two Gaussians as a classifier, on columns that are made normal first.
@@ -164,23 +164,23 @@ def text_classifiers(max_iter: int = 10_000) -> dict[str, ClassifierMixin]:
     a ridge that held-out rows choose. No column is divided by its spread: that would
     make a word that three rows have as large as one that separates the samples.
     """
-    ridged = RidgedLogistic(max_iter=max_iter)
+    ridged = HeldOutLogistic(max_iter=max_iter)
     return {
         "logistic on components": make_pipeline(
-            RareWords(), Components(), StandardScaler(), ridged
+            TfidfWeighting(), Components(), StandardScaler(), ridged
         ),
-        "logistic on striking words": RidgedLogistic(
-            StrikingColumns(), max_iter=max_iter
+        "logistic on striking words": HeldOutLogistic(
+            SignificantColumns(), max_iter=max_iter
         ),
-        "logistic on rare words": make_pipeline(RareWords(), ridged),
+        "logistic on rare words": make_pipeline(TfidfWeighting(), ridged),
         "logistic on telling words": make_pipeline(
-            RareWords(), RidgedLogistic(TellingWords(), max_iter=max_iter)
+            TfidfWeighting(), HeldOutLogistic(NaiveBayesScaler(), max_iter=max_iter)
         ),
         "logistic": ridged,
     }
 
 
-class RidgedLogistic(ClassifierMixin, BaseEstimator):
+class HeldOutLogistic(ClassifierMixin, BaseEstimator):
     r"""Logistic regression whose ridge is chosen by rows held out of the fit.
 
     Tried are :math:`C = \kappa / \mathrm{mean}_i |x_i|^2`, one over the ridge in
@@ -258,7 +258,7 @@ class RidgedLogistic(ClassifierMixin, BaseEstimator):
         return clone(self.transformer).fit(X, y, sample_weight=weight)
 
 
-class StrikingColumns(TransformerMixin, BaseEstimator):
+class SignificantColumns(TransformerMixin, BaseEstimator):
     r"""The columns whose means in the two classes differ by more than chance.
 
     With :math:`z = (\bar x_1 - \bar x_0) / (s_1^2 / n_1 + s_0^2 / n_0)^{1/2}` (Welch;
@@ -296,7 +296,7 @@ class StrikingColumns(TransformerMixin, BaseEstimator):
         return np.asarray(kept.toarray()) if self.kept_.size <= 100 else kept
 
 
-class TellingWords(TransformerMixin, BaseEstimator):
+class NaiveBayesScaler(TransformerMixin, BaseEstimator):
     r"""Columns times the log odds of the target that they speak for.
 
     With :math:`s_{kj}` one plus the sum of the absolute entries of column j in class k,
@@ -325,7 +325,7 @@ class TellingWords(TransformerMixin, BaseEstimator):
         return (X @ sparse.diags_array(self.factor_)).tocsr()
 
 
-class RareWords(TransformerMixin, BaseEstimator):
+class TfidfWeighting(TransformerMixin, BaseEstimator):
     r"""Entries times how rare their column is, rows of length one (tf-idf).
 
     With a column that is not zero in N' of N rows the factor is
@@ -425,7 +425,7 @@ def logistic(
     regression = plain_logistic(n_columns, tol, max_iter)
     if is_sparse:
         return make_pipeline(StandardScaler(with_mean=False), regression)
-    return make_pipeline(CutColumns(), StandardScaler(), regression)
+    return make_pipeline(ClippedColumns(), StandardScaler(), regression)
 
 
 def linear_classifiers(
@@ -443,7 +443,7 @@ def linear_classifiers(
 
 def prepared(X: Array, weights: Array) -> Array:
     """Return columns cut and of variance one, as `logistic` makes them."""
-    columns = make_pipeline(CutColumns(), StandardScaler())
+    columns = make_pipeline(ClippedColumns(), StandardScaler())
     names = {f"{name}__sample_weight": weights for name in columns.named_steps}
     # The weighted variance of a constant column may be negative by rounding.
     with np.errstate(invalid="ignore"):
@@ -454,7 +454,7 @@ def prepared(X: Array, weights: Array) -> Array:
 def squared_logistic(n_columns: int) -> Pipeline:
     """Return logistic regression on columns and their squares."""
     return make_pipeline(
-        CutColumns(),
+        ClippedColumns(),
         StandardScaler(),
         WithSquares(),
         StandardScaler(),
@@ -482,7 +482,7 @@ def two_gaussians(by_ranks: bool) -> Pipeline:
     Of columns made normal by their ranks, or of columns as they are, cut far outside
     the bulk: where they are normal, ranks lose what the outermost rows tell.
     """
-    columns = NormalScores() if by_ranks else CutColumns()
+    columns = NormalScores() if by_ranks else ClippedColumns()
     return make_pipeline(columns, StandardScaler(), TwoGaussians())
 
 
@@ -512,7 +512,7 @@ class WithSquares(TransformerMixin, BaseEstimator):
         return np.hstack([X, X**2])
 
 
-class CutColumns(TransformerMixin, BaseEstimator):
+class ClippedColumns(TransformerMixin, BaseEstimator):
     """Columns cut far outside the bulk of their rows, so that no single row rules.
 
     Columns of tiny numbers alone come out in a unit of their own (`unit_exponents`):
@@ -608,11 +608,11 @@ def fitted_classifier(
     # Ones change nothing, and weighted quantiles of the columns take their time.
     names = [] if (weights == 1.0).all() else weight_names(estimator)
     with (
-        refusals_of_estimators(),
+        estimator_errors(),
         # Weights go to the steps of a pipeline by name, as without metadata routing.
         config_context(enable_metadata_routing=False),
         _threads(X),
-        held_back(ConvergenceWarning, LinAlgWarning),
+        suppress_warnings(ConvergenceWarning, LinAlgWarning),
         # The weighted variance of a constant column may be negative by rounding.
         np.errstate(invalid="ignore"),
     ):
@@ -621,7 +621,7 @@ def fitted_classifier(
 
 def log_odds(fitted: ClassifierMixin, X: Matrix) -> Array:
     """Return the log odds of the target that a classifier gives rows."""
-    with refusals_of_estimators(), _threads(X):
+    with estimator_errors(), _threads(X):
         if not hasattr(fitted, "predict_proba"):
             return np.asarray(fitted.decision_function(X), dtype=float)
         p = np.clip(fitted.predict_proba(X)[:, 1], NO_EVIDENCE, 1.0 - NO_EVIDENCE)
@@ -725,15 +725,15 @@ class Pool:
     def of(cls, samples: TwoSamples, seed: int, units: Indices | None = None) -> "Pool":
         """Return the table of two samples in canonical order.
 
-        A classifier is to tell what rows hold, not to how many digits (`off_grids`).
-        Rows are equal as they came: what is put apart for the classifier still shares
-        a fold.
+        A classifier is to tell what rows hold, not to how many digits
+        (`spread_rounded_columns`). Rows are equal as they came: what is put apart for
+        the classifier still shares a fold.
 
         `units`: numbers of what rows belong to, the source's first. Rows of a unit are
         then held out together, and equal rows stay as many as they are.
         """
         as_they_came = stack_rows(samples.source, samples.target)
-        samples = off_grids(samples)
+        samples = spread_rounded_columns(samples)
         X = stack_rows(samples.source, samples.target)
         sizes = samples.source.shape[0], samples.target.shape[0]
         labels = np.repeat([0, 1], sizes)
@@ -925,7 +925,7 @@ def domain_score(
     weight two is the row twice; where there are fewer than fifty different rows, as
     with few categories, copies are dealt out over the folds and get the mean of their
     log-odds. The order of the rows does not matter. Columns that the samples record to
-    different digits are compared as if they did not (`off_grids`).
+    different digits are compared as if they did not (`spread_rounded_columns`).
 
     Sparse rows of more than 100 columns, as text is, are told apart by five logistic
     regressions in place of the two classifiers: on twelve components of tf-idf, on the
@@ -950,9 +950,7 @@ def domain_score(
     >>> score.auc_low > 0.5, score.scores.shape, score.scores_target.shape
     (True, (400,), (300,))
     """
-    samples = SamplesAsRead.read(
-        X, X_target, sample_weight, target_weight, form="encoded"
-    )
+    samples = Samples.read(X, X_target, sample_weight, target_weight, form="encoded")
     seed = as_seed(samples.seed(random_state))
     return score_domains(samples, seed)
 
@@ -988,13 +986,11 @@ def domain_auc(
     >>> domain_auc([[0.0], [1.0], [2.0]], [[7.0], [8.0], [9.0]], random_state=0)
     1.0
     """
-    samples = SamplesAsRead.read(
-        X, X_target, sample_weight, target_weight, form="encoded"
-    )
+    samples = Samples.read(X, X_target, sample_weight, target_weight, form="encoded")
     return score_domains(samples, as_seed(samples.seed(random_state))).auc
 
 
-def score_domains(samples: SamplesAsRead, seed: int) -> DomainScore:
+def score_domains(samples: Samples, seed: int) -> DomainScore:
     """Return what `domain_score` does, of samples as read; worked out once a seed."""
     key = score_domains, seed
     if key not in samples.found:
@@ -1003,7 +999,7 @@ def score_domains(samples: SamplesAsRead, seed: int) -> DomainScore:
     return result
 
 
-def _scored(samples: SamplesAsRead, seed: int) -> DomainScore:
+def _scored(samples: Samples, seed: int) -> DomainScore:
     source, target = samples.source, samples.target
     order, order_target = samples.order
     rows, weight = _some_rows(order, samples.source_weight, seed)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from counterpoise.data.columns import FEWEST_ROWS_TOLD, weighted_quantile
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.columns import FEWEST_ROWS_REPORTED, weighted_quantile
+from counterpoise.data.samples import Samples
 from counterpoise.data.table import (
     CATEGORIES,
     DATES,
@@ -76,7 +76,7 @@ class Spelling:
         return cls(**record)
 
 
-def spelled_otherwise(
+def respelled_categories(
     source: Table, target: Table, target_share: Array
 ) -> tuple[Spelling, ...]:
     """Return the categories that are spelled otherwise, the commonest first.
@@ -117,7 +117,7 @@ def folded(category: str) -> str:
 def spelled_in_column(
     source: TableColumn, target: TableColumn, target_share: Array
 ) -> list[Spelling]:
-    """Return those of one column of categories, as `spelled_otherwise`."""
+    """Return those of one column of categories, as `respelled_categories`."""
     rows, rows_target = _rows_of(source), _rows_of(target)
     share = np.bincount(
         target.values[~target.missing],
@@ -126,13 +126,15 @@ def spelled_in_column(
     )
     known: dict[str, str] = {}
     for k in np.argsort(-rows, kind="stable"):
-        if rows[k] >= FEWEST_ROWS_TOLD:
+        if rows[k] >= FEWEST_ROWS_REPORTED:
             known.setdefault(folded(source.categories[k]), source.categories[k])
     there = {c for c, n in zip(source.categories, rows, strict=True) if n}
     return [
         Spelling(source.name, category, known[folded(category)], float(part))
         for category, n, part in zip(target.categories, rows_target, share, strict=True)
-        if n >= FEWEST_ROWS_TOLD and category not in there and folded(category) in known
+        if n >= FEWEST_ROWS_REPORTED
+        and category not in there
+        and folded(category) in known
     ]
 
 
@@ -259,7 +261,7 @@ def _values(
     kind: str, source: Array, target: Array, share: Array, target_share: Array
 ) -> tuple[str, Finding]:
     """Return whether numbers are of another unit or in another range."""
-    if min(source.size, target.size) < FEWEST_ROWS_TOLD:
+    if min(source.size, target.size) < FEWEST_ROWS_REPORTED:
         return _RANGE, Finding("column_values")
     times = times_larger(source, target, share, target_share)
     if kind == NUMBERS and times is not None:
@@ -389,7 +391,7 @@ class Separation:
         }
 
 
-def separating_columns(samples: SamplesAsRead, seed: int) -> Separation | None:
+def separating_columns(samples: Samples, seed: int) -> Separation | None:
     r"""Return the columns that make two samples disjoint, None if it is not columns.
 
     A column by itself sets apart at most the share
@@ -450,7 +452,7 @@ def separating_columns(samples: SamplesAsRead, seed: int) -> Separation | None:
     def without(left_out: frozenset[int]) -> tuple[str, float]:
         kept = [j for j in range(len(result)) if j not in left_out]
         pair = select_columns(source, kept), select_columns(target, kept)
-        part = SamplesAsRead(w[rows], v[target_rows], tables=pair)
+        part = Samples(w[rows], v[target_rows], tables=pair)
         try:
             seen = overlap_between(part if left_out or not is_all else samples, seed)
         except InvalidInputError:
@@ -507,7 +509,7 @@ def _needed(
     return [j for j in order if j in left_out]
 
 
-def with_columns(error: NoOverlapError, samples: SamplesAsRead) -> NoOverlapError:
+def with_columns(error: NoOverlapError, samples: Samples) -> NoOverlapError:
     """Return a refusal that names the columns that make the samples disjoint."""
     result = separating_columns(samples, 0)
     if result is None:
@@ -515,7 +517,7 @@ def with_columns(error: NoOverlapError, samples: SamplesAsRead) -> NoOverlapErro
     return NoOverlapError(error.share, error.measure, error.auc, str(result))
 
 
-def _tables(samples: SamplesAsRead) -> tuple[Table, Table] | None:
+def _tables(samples: Samples) -> tuple[Table, Table] | None:
     if samples.tables is not None:
         return samples.tables
     source, target = samples.source, samples.target
@@ -532,7 +534,7 @@ def _tables(samples: SamplesAsRead) -> tuple[Table, Table] | None:
     return source, target
 
 
-def _draw_rows(weight: Array, samples: SamplesAsRead, k: int, seed: int) -> Indices:
+def _draw_rows(weight: Array, samples: Samples, k: int, seed: int) -> Indices:
     """Return rows of sample k that count, at most 1,000 whatever their order."""
     rows = np.flatnonzero(weight)
     if rows.size <= _ROWS_LOOKED_AT:
@@ -658,7 +660,7 @@ def uncovered_rows_of(
         by_chance=covered.uncovered_fraction <= chance,
     )
     inside = covered.rows_target[covered.in_hole]
-    if inside.size < FEWEST_ROWS_TOLD:
+    if inside.size < FEWEST_ROWS_REPORTED:
         return described
     # The columns in which the holes were found.
     sets = [
@@ -721,9 +723,9 @@ def describe_uncovered_rows(
     if by_chance:
         note = "No more rows than chance explains: there is nothing to describe."
         return UncoveredRows(k, n_scored, note=note)
-    if k < FEWEST_ROWS_TOLD:
+    if k < FEWEST_ROWS_REPORTED:
         note = (
-            f"Of fewer than {FEWEST_ROWS_TOLD} rows nothing is told: nobody is "
+            f"Of fewer than {FEWEST_ROWS_REPORTED} rows nothing is told: nobody is "
             "recognised."
         )
         return UncoveredRows(k, n_scored, note=note)
@@ -780,7 +782,7 @@ def _shares(
     names = [
         (uncovered.categories[j], float(shares[j]))
         for j in order
-        if counts[j] >= FEWEST_ROWS_TOLD
+        if counts[j] >= FEWEST_ROWS_REPORTED
     ]
     return tuple(
         (name, share, in_source.get(name, 0.0)) for name, share in names[:_CATEGORIES]
@@ -792,7 +794,7 @@ def _range(column: TableColumn, share: Array) -> tuple[float | None, float | Non
     if column.kind == CATEGORIES:
         return None, None
     there = np.flatnonzero(~np.isnan(column.values))
-    if there.size < FEWEST_ROWS_TOLD:
+    if there.size < FEWEST_ROWS_REPORTED:
         return None, None
     order = there[np.argsort(column.values[there], kind="stable")]
     before = np.cumsum(share[order]) - share[order]

@@ -14,14 +14,14 @@ from sklearn.neighbors import NearestNeighbors
 from counterpoise.data.columns import weighted_quantile
 from counterpoise.data.groups import by_chance, divided
 from counterpoise.data.parameters import as_seed
-from counterpoise.data.samples import RowUnits, SamplesAsRead
+from counterpoise.data.samples import RowUnits, Samples
 from counterpoise.data.two_samples import TwoSamples, effective_sample_size
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.shift.columns import (
-    off_grids,
+    spread_rounded_columns,
 )
 from counterpoise.shift.domain_classifier import DomainScore, score_domains
-from counterpoise.shift.kernel_two_sample import (
+from counterpoise.shift.two_sample_tests import (
     MOST_COLUMNS,
     TEST_LEVEL,
     CutColumn,
@@ -106,7 +106,7 @@ _APART, _APART_AMONG_ALL = 10.0, 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class EmptyBalls:
+class EmptyRegions:
     """Balls around target rows in some columns, in which no source row lies.
 
     Attributes
@@ -135,17 +135,17 @@ class EmptyBalls:
             result[np.concatenate(near).astype(np.intp)] = True
         return result
 
-    def without(self, X: Array) -> "EmptyBalls":
+    def without(self, X: Array) -> "EmptyRegions":
         """Return the balls in which no row of a matrix lies."""
         empty = _rows_within(self._tree(X), self.centers, self.reach) == 0
-        return EmptyBalls(self.blocks, self.centers[empty], self.reach[empty])
+        return EmptyRegions(self.blocks, self.centers[empty], self.reach[empty])
 
     def _tree(self, X: Array) -> cKDTree:
         return cKDTree(_places(self.blocks, [one.at(X) for one in self.blocks]))
 
 
 @dataclass(frozen=True, eq=False)
-class Holes:
+class CoverageGaps:
     """Where the target has rows and the source, though there, has none.
 
     Attributes
@@ -162,14 +162,14 @@ class Holes:
 
     p_value: float
     most_unlike: tuple[int, ...] = ()
-    balls: tuple[EmptyBalls, ...] = field(default=(), repr=False)
+    balls: tuple[EmptyRegions, ...] = field(default=(), repr=False)
 
     @property
     def tells(self) -> bool:
         """Whether the samples differ, by this test's part of the level."""
         return self.p_value <= TEST_LEVEL
 
-    def without(self, X: Array) -> "Holes":
+    def without(self, X: Array) -> "CoverageGaps":
         """Return the holes in which no row of a matrix lies."""
         balls = tuple(one.without(X) for one in self.balls)
         return replace(self, balls=tuple(one for one in balls if one.reach.size))
@@ -182,7 +182,7 @@ class Holes:
         return result
 
 
-def find_holes(samples: TwoSamples, seed: int) -> Holes:
+def find_coverage_gaps(samples: TwoSamples, seed: int) -> CoverageGaps:
     r"""Return which target rows lie in holes of the source, and the chance of it.
 
     Three families, each of which has a third of the level: every column cut into
@@ -218,7 +218,7 @@ def find_holes(samples: TwoSamples, seed: int) -> Holes:
     is for a classifier to see.
     Where a column holds numbers, rows of a sample that are there several times count
     once: copies are no evidence. Nor is it one that a sample records fewer digits
-    (`off_grids`). Numbers are compared by their ranks, and in columns
+    (`spread_rounded_columns`). Numbers are compared by their ranks, and in columns
     and pairs levels of a category are too far apart to share a ball. Around rows found
     in one set of columns no ball is looked for in another.
 
@@ -230,12 +230,15 @@ def find_holes(samples: TwoSamples, seed: int) -> Holes:
         Of the divisions.
     """
     if sparse.issparse(samples.source) or sparse.issparse(samples.target):
-        return Holes(1.0)
+        return CoverageGaps(1.0)
     blocks = blocks_of(np.vstack([samples.source, samples.target]))
     if not blocks:
-        return Holes(1.0)
+        return CoverageGaps(1.0)
     if any(block.is_number for block in blocks):
-        as_they_came, samples = samples, off_grids(_without_copies(samples))
+        as_they_came, samples = (
+            samples,
+            spread_rounded_columns(_without_copies(samples)),
+        )
         if samples is not as_they_came:
             blocks = blocks_of(np.vstack([samples.source, samples.target]))
     shares = samples.source_share, samples.target_share
@@ -265,7 +268,7 @@ def find_holes(samples: TwoSamples, seed: int) -> Holes:
             if ball.reach.size:
                 balls.append(ball)
                 result = result | ball.hold(samples.target)
-    return Holes(
+    return CoverageGaps(
         min(1.0, p_value),
         tuple(int(j) for k in most for j in blocks[k].columns),
         tuple(balls),
@@ -354,7 +357,7 @@ def _empty_balls(
     target_share: Array,
     in_ball: NDArray[np.bool_],
     n_sets: int,
-) -> EmptyBalls:
+) -> EmptyRegions:
     """Return balls of enough target rows and no source row, around rows not found."""
     place = _places(blocks, [one.place for one in blocks])
     source, target = place[: share.size], place[share.size :]
@@ -377,7 +380,7 @@ def _empty_balls(
     surrounded = [is_surrounded(source[rows], *ball) for rows, *ball in balls]
     kept = _reached_from(np.array(surrounded, dtype=bool), at, reach)
     grown = reach if len(blocks) <= 2 else reach / 2
-    return EmptyBalls(blocks, at[kept], grown[kept])
+    return EmptyRegions(blocks, at[kept], grown[kept])
 
 
 def is_surrounded(rows: Array, center: Array, reach: float) -> bool:
@@ -442,8 +445,8 @@ PAIRED, ALONE_CUT, PAIR_CUT = 20, 8, 4
 
 
 def cells_by_units(
-    samples: SamplesAsRead, rows: Indices, target_rows: Indices, seed: int
-) -> Holes:
+    samples: Samples, rows: Indices, target_rows: Indices, seed: int
+) -> CoverageGaps:
     r"""Return how unlike samples with units fill the cells of columns and pairs.
 
     Of each column, cut into 8 cells of equal ranks, and of each pair of the first 20,
@@ -465,13 +468,13 @@ def cells_by_units(
         Of the divisions.
     """
     if samples.is_sparse:
-        return Holes(1.0)
+        return CoverageGaps(1.0)
     result = divided(samples, rows, target_rows, seed)
     blocks = blocks_of(
         np.vstack([samples.source[result.rows], samples.target[result.aims]])
     )
     if not blocks:
-        return Holes(1.0)
+        return CoverageGaps(1.0)
     columns = [one.cells(ALONE_CUT) for one in blocks]
     sets: list[tuple[int, ...]] = [(k,) for k in range(len(blocks))]
     few = [one.cells(PAIR_CUT) for one in blocks[:PAIRED]]
@@ -487,7 +490,7 @@ def cells_by_units(
     chance = by_chance(np.column_stack(statistics)).corrected
     least = int(np.argmin(chance))
     most = tuple(int(j) for k in sets[least] for j in blocks[k].columns)
-    return Holes(float(chance[least]), most)
+    return CoverageGaps(float(chance[least]), most)
 
 
 # -----------------------------------------------------------------------------
@@ -559,7 +562,7 @@ class Overlap(DomainScore):
     threshold: float
     in_hole: NDArray[np.bool_] = field(repr=False)
     near_hole: NDArray[np.bool_] = field(repr=False)
-    holes: Holes = field(repr=False)
+    holes: CoverageGaps = field(repr=False)
     units: tuple[float, float] | None = None
     enough: bool = True
 
@@ -657,13 +660,11 @@ def overlap(
     >>> found.verdict, bool(0.25 < found.uncovered_fraction < 0.35)
     ('shift, partial overlap', True)
     """
-    samples = SamplesAsRead.read(
-        X, X_target, sample_weight, target_weight, form="encoded"
-    )
+    samples = Samples.read(X, X_target, sample_weight, target_weight, form="encoded")
     return overlap_between(samples, as_seed(samples.seed(random_state)))
 
 
-def overlap_between(samples: SamplesAsRead, seed: int) -> Overlap:
+def overlap_between(samples: Samples, seed: int) -> Overlap:
     """Return what `overlap` does, of samples as read; worked out once a seed."""
     key = overlap_between, seed
     if key not in samples.found:
@@ -671,7 +672,7 @@ def overlap_between(samples: SamplesAsRead, seed: int) -> Overlap:
         rows = samples.source[score.rows], samples.target[score.rows_target]
         if samples.units is None:
             scored = TwoSamples.of(*rows, score.share, score.share_target)
-            holes = find_holes(scored.ordered(), seed)
+            holes = find_coverage_gaps(scored.ordered(), seed)
         else:
             holes = cells_by_units(samples, score.rows, score.rows_target, seed)
         inside, near = (holes.hold(rows[1], wider) for wider in (1.0, RIM))
@@ -680,7 +681,7 @@ def overlap_between(samples: SamplesAsRead, seed: int) -> Overlap:
     return result
 
 
-def uncovered_where_known(samples: SamplesAsRead) -> float | None:
+def known_uncovered_fraction(samples: Samples) -> float | None:
     """Return the thin share that was worked out of these samples, None if none was.
 
     Who speaks of them says the same number.
@@ -692,7 +693,7 @@ def uncovered_where_known(samples: SamplesAsRead) -> float | None:
 
 def overlap_of(
     score: DomainScore,
-    holes: Holes,
+    holes: CoverageGaps,
     in_hole: NDArray[np.bool_],
     near_hole: NDArray[np.bool_],
     units: RowUnits | None = None,

@@ -11,7 +11,7 @@ from scipy.special import comb
 from scipy.stats import norm
 
 from counterpoise.data.groups import Divided, Divisions, by_chance
-from counterpoise.data.samples import GROUPS, SamplesAsRead
+from counterpoise.data.samples import GROUPS, Samples
 from counterpoise.data.table import CATEGORIES, Table, TableColumn, joined, of_one_kind
 from counterpoise.data.two_samples import (
     TwoSamples,
@@ -23,14 +23,14 @@ from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import Kernel
 from counterpoise.messages import INFO, Finding
 from counterpoise.shift.columns import FeatureShift
-from counterpoise.shift.kernel_two_sample import (
+from counterpoise.shift.support import Overlap, uncovered_by_chance, verdict
+from counterpoise.shift.two_sample_tests import (
     TEST_LEVEL,
     MomentTest,
     RankScores,
     chance_of_cells,
     cuts_of_pairs,
 )
-from counterpoise.shift.support import Overlap, uncovered_by_chance, verdict
 
 # -----------------------------------------------------------------------------
 # Columns, moments and kernel means compared by units that are divided by chance.
@@ -77,7 +77,7 @@ class Dependence:
         return str(self.finding)
 
 
-def dependence_of(samples: SamplesAsRead) -> Dependence | None:
+def dependence_of(samples: Samples) -> Dependence | None:
     """Return how the rows belong together, if anything was said about it."""
     units = samples.units
     if units is None:
@@ -119,7 +119,7 @@ def columns_by_units(
     )
 
 
-def moments_by_units(samples: SamplesAsRead, divided: Divided) -> MomentTest:
+def moments_by_units(samples: Samples, divided: Divided) -> MomentTest:
     """Return the most striking difference of spreads and correlations, by units.
 
     The statistics are those of `moment_test` without the means, of which
@@ -146,7 +146,7 @@ def moments_by_units(samples: SamplesAsRead, divided: Divided) -> MomentTest:
 
 
 def kernel_means_by_units(
-    samples: SamplesAsRead, rows: TwoSamples, divided: Divided, gamma: float
+    samples: Samples, rows: TwoSamples, divided: Divided, gamma: float
 ) -> float:
     """Return the chance of a maximum mean discrepancy as large, by divisions of units.
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.data.arrays import estimator_matrix
 from counterpoise.data.parameters import as_random, check_choice, check_integer
-from counterpoise.errors import InvalidInputError, held_back, warn_user
+from counterpoise.errors import InvalidInputError, suppress_warnings, warn_user
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.stiefel import SymmetricMatrix, smallest_eigenpairs
 from counterpoise.optim.loop import Progress, Solution, certified, solve
@@ -317,7 +317,7 @@ class OrthogonalGraphClustering(ClusterMixin, BaseEstimator):
         known: set[bytes] = set()
         for source, seed in sources:
             # Fewer distinct rows than clusters: labels are given all the same.
-            with held_back(ConvergenceWarning):
+            with suppress_warnings(ConvergenceWarning):
                 means = KMeans(k, n_init=KMEANS_RUNS, random_state=seed)
                 labels = means.fit_predict(source)
             # Numbered as they first occur.

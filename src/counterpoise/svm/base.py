@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from counterpoise.data.arrays import estimator_matrix
 from counterpoise.data.labels_and_weights import as_classes, as_responses, as_weights
 from counterpoise.data.parameters import check_choice, check_integer, check_number
-from counterpoise.errors import InvalidInputError, held_back
+from counterpoise.errors import InvalidInputError, suppress_warnings
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import (
     Kernel,
@@ -393,7 +393,7 @@ def _libsvm(
         }
     options |= {"tol": tol, "C": 1.0, "max_iter": STEPS_A_ROW * used.size}
     model = SVC(**options) if epsilon is None else SVR(epsilon=epsilon, **options)
-    with held_back(ConvergenceWarning):
+    with suppress_warnings(ConvergenceWarning):
         model.fit(data, target[used], sample_weight=c[used])
     support, dual = used[model.support_], model.dual_coef_[0]
     a = np.zeros(layout.sign.size)

@@ -13,7 +13,7 @@ from counterpoise.data.parameters import check_integer, check_number
 from counterpoise.errors import (
     InvalidInputError,
     NoTargetWarning,
-    refusals_of_estimators,
+    estimator_errors,
     warn_user,
 )
 from counterpoise.linalg.arrays import Array, Indices
@@ -148,7 +148,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
             raise InvalidInputError("kernel must not be precomputed for transduction")
         X, target = estimator_samples(self, X, X_target, reset=True)
         labels = as_classes(y, len(X))
-        with refusals_of_estimators():
+        with estimator_errors():
             kind = type_of_target(labels)
         if np.unique(labels).size > 2:
             raise InvalidInputError(

@@ -11,7 +11,7 @@ from scipy.linalg import blas, lapack
 
 from counterpoise.data.two_samples import canonical_order
 from counterpoise.errors import InvalidInputError
-from counterpoise.linalg.arrays import Array, Indices, one_zero
+from counterpoise.linalg.arrays import Array, Indices, positive_zero
 from counterpoise.linalg.batched_lbfgs import Minima, minimize_together
 from counterpoise.linalg.kernels import Kernel
 from counterpoise.optim.certificate import Certificate
@@ -349,7 +349,7 @@ class TwinRows:
         table = [X[used], Y[used]]
         if group is not None:
             table.append(group[used, None].astype(float))
-        whole = one_zero(np.hstack(table))
+        whole = positive_zero(np.hstack(table))
         order = canonical_order(whole, weight[used])
         whole, weight = whole[order], weight[used][order]
         new = np.ones(len(whole), dtype=bool)

@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from counterpoise.data.arrays import Matrix
 from counterpoise.data.parameters import as_seed
 from counterpoise.data.progress import advance
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.data.two_samples import (
     N_FOLDS,
     TwoSamples,
@@ -25,7 +25,7 @@ from counterpoise.data.two_samples import (
     pooled_scale,
     rows_scaled,
 )
-from counterpoise.errors import NoOverlapError, held_back, warn_user
+from counterpoise.errors import NoOverlapError, suppress_warnings, warn_user
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.optim.loop import Solution
 from counterpoise.shift.domain_classifier import (
@@ -37,15 +37,15 @@ from counterpoise.shift.domain_classifier import (
     squared_logistic,
     two_gaussians,
 )
-from counterpoise.shift.kernel_two_sample import median_gamma
 from counterpoise.shift.support import (
     NO_OVERLAP_ABOVE,
     RELATIVE_FROM,
     as_share,
-    find_holes,
+    find_coverage_gaps,
     is_outside_support,
     uncovered_interval,
 )
+from counterpoise.shift.two_sample_tests import median_gamma
 from counterpoise.weights.base import (
     Callback,
     FitResult,
@@ -86,7 +86,7 @@ Classifiers: TypeAlias = Mapping[str, ClassifierMixin | Pipeline]
 N_NEAREST = 10
 
 
-def with_neighbours(
+def spread_to_neighbors(
     lost: NDArray[np.bool_], samples: TwoSamples, rows: Indices, target_rows: Indices
 ) -> NDArray[np.bool_]:
     """Return which target rows are lost, those among them included.
@@ -100,7 +100,7 @@ def with_neighbours(
     if lost.all():
         return lost
     # The door has said it, by the names of the columns.
-    with held_back(UserWarning, message="hardly varies"):
+    with suppress_warnings(UserWarning, message="hardly varies"):
         scaled = rows_scaled(samples, pooled_scale(samples))
     known = np.vstack([scaled.source[rows], scaled.target[target_rows]])
     # The place of each neighbour among the target rows; -1 for a source row.
@@ -266,7 +266,7 @@ class Trials:
 
         One name stands for one classifier.
         """
-        with held_back():
+        with suppress_warnings():
             best = self.classifiers.best(classifiers)
         return self.classifiers.held_out(best)
 
@@ -275,7 +275,7 @@ class Trials:
     ) -> DiscriminatorWeights:
         """Return an estimator by such classifiers fitted to the rows, none twice."""
         weight_estimator._shared_trials = self.classifiers, classifiers
-        with held_back():
+        with suppress_warnings():
             return weight_estimator._fit_samples(self._read)
 
     @cached_property
@@ -298,15 +298,15 @@ class Trials:
     def scaled_parts(self) -> list[ScaledFold]:
         """The rows outside and inside of each fold, on the scale of the former."""
         fold, fold_target = self.parts
-        with held_back():
+        with suppress_warnings():
             return [
                 ScaledFold.of(self.samples, fold == k, fold_target == k)
                 for k in range(N_FOLDS)
             ]
 
     @cached_property
-    def _read(self) -> SamplesAsRead:
-        return SamplesAsRead.of_ordered(self.samples)
+    def _read(self) -> Samples:
+        return Samples.of_ordered(self.samples)
 
 
 def ranks(candidates: list[Candidate]) -> list[int]:
@@ -404,7 +404,7 @@ def _by_odds(
 def _kernels(trials: Trials, common: dict[str, Any]) -> Iterator[Candidate]:
     """Yield KLIEP at every width; those that cannot be taken need no trial."""
     # A warning has named the columns before.
-    with held_back(UserWarning, message="hardly varies"):
+    with suppress_warnings(UserWarning, message="hardly varies"):
         scaled = rows_scaled(trials.samples, pooled_scale(trials.samples))
     tried = list[HeldOut]()
     middle = median_gamma(scaled.target, scaled.target_share)
@@ -551,7 +551,7 @@ class AutoWeights(WeightEstimator):
     allow_no_overlap: bool = False
     random_state: RandomState = None
 
-    def _check_samples(self, samples: SamplesAsRead) -> None:
+    def _check_samples(self, samples: Samples) -> None:
         if not samples.is_sparse:
             # Warns of columns that hardly vary, by their names.
             _ = samples.scale
@@ -611,7 +611,7 @@ class AutoWeights(WeightEstimator):
         self._reached_ = max(reached, 1.0)
         self.largest_weight_ = min(self._reached_, self._supported_)
 
-    def _fit_blocks(self, samples: SamplesAsRead) -> Solution | None:
+    def _fit_blocks(self, samples: Samples) -> Solution | None:
         """Fit what was chosen to all rows, if it can be; the largest weight with it.
 
         Where target rows were left out, the sample's fit stands: which of all rows are
@@ -646,7 +646,7 @@ class AutoWeights(WeightEstimator):
             np.log(held_out.source), np.log(held_out.target), some.source_share
         )
         # Some of the source rows that were not looked at may lie in a hole.
-        holes = find_holes(some, trials.seed).without(samples.source)
+        holes = find_coverage_gaps(some, trials.seed).without(samples.source)
         in_hole = holes.hold(some.target)
         unsupported_fraction = as_share(some.target_share[uncovered_fraction | in_hole])
         low, _ = uncovered_interval(
@@ -668,7 +668,7 @@ class AutoWeights(WeightEstimator):
             beyond = (target > source.max()) | holes.hold(samples.target)
             hole = float(samples.target_share[beyond].sum()) > HOLE
             if hole and not sparse.issparse(samples.target):
-                beyond = with_neighbours(beyond, samples, rows, target_rows)
+                beyond = spread_to_neighbors(beyond, samples, rows, target_rows)
             if hole and np.count_nonzero(~beyond[target_rows]) >= FEWEST_TO_CHOOSE:
                 reached = ~beyond
         return unsupported_fraction, low, reached
@@ -695,8 +695,8 @@ class AutoWeights(WeightEstimator):
         if "max_time" in again.get_params(deep=False):
             again.set_params(max_time=trials.deadline.left())
         if not isinstance(again, DiscriminatorWeights):
-            with held_back():
-                fitted = again._fit_samples(SamplesAsRead.of_ordered(samples))
+            with suppress_warnings():
+                fitted = again._fit_samples(Samples.of_ordered(samples))
             self.weight_estimator_ = fitted
             return fitted.weights_
         rows, target_rows = thinned(samples, trials.seed, ROWS_TAUGHT)
@@ -707,8 +707,8 @@ class AutoWeights(WeightEstimator):
         ):
             fitted = trials.fitted(again, {chosen.name: again.estimator})
         else:
-            with held_back():
-                fitted = again._fit_samples(SamplesAsRead.of_ordered(part))
+            with suppress_warnings():
+                fitted = again._fit_samples(Samples.of_ordered(part))
         self.weight_estimator_ = fitted
         if not chosen.by_heart:
             return fitted._weigh_rows(samples.source)
@@ -730,12 +730,12 @@ class AutoWeights(WeightEstimator):
             if candidate.try_out is None:
                 continue
             asked += 1
-            if not (tried.any() and trials.deadline.choose_no_more()):
+            if not (tried.any() and trials.deadline.half_is_over()):
                 found = candidate.try_out()
                 supported[k] = supported_weight(found, trials.samples)
                 held_out[k] = cut_at(found, float(supported[k]), trials.samples)
                 tried[k] = True
-        trials.deadline.say_untried(int(tried.sum()), asked, "candidates")
+        trials.deadline.warn_untried(int(tried.sum()), asked, "candidates")
         choice = choose(held_out, trials.samples, ranks(candidates))
         able = np.array([one.admissible for one in held_out])
         self.cv_results_ = {

@@ -33,7 +33,7 @@ from counterpoise.data.parameters import (
     check_parameters,
 )
 from counterpoise.data.progress import announce
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.data.two_samples import (
     N_FOLDS,
     TwoSamples,
@@ -49,7 +49,7 @@ from counterpoise.errors import (
     NoOverlapError,
     NoTargetWarning,
     PartialOverlapWarning,
-    held_back,
+    suppress_warnings,
     warn_user,
 )
 from counterpoise.linalg.arrays import Array, Indices
@@ -61,8 +61,8 @@ from counterpoise.shift.support import (
     NO_OVERLAP_ABOVE,
     RELATIVE_FROM,
     UNCOVERED_ABOVE,
+    known_uncovered_fraction,
     lowest_share,
-    uncovered_where_known,
 )
 from counterpoise.weights.registry import take_sparse
 from counterpoise.weights.search import (
@@ -194,7 +194,7 @@ class WeightEstimator(BaseEstimator):
         """Return parameters that, in place of rules, repeat the fit."""
         return {}
 
-    def _fit_blocks(self, samples: SamplesAsRead) -> Solution | None:
+    def _fit_blocks(self, samples: Samples) -> Solution | None:
         """Fit to all rows of `samples.blocks()`, with what their sample has decided.
 
         None: the fit to the sample stands.
@@ -235,7 +235,7 @@ class WeightEstimator(BaseEstimator):
         weights = sample_weight, target_weight
         if isinstance(X, Blocks) or isinstance(X_target, Blocks):
             check_takes_blocks(self)
-            samples = SamplesAsRead.read_blocks(X, X_target, self._seed(), *weights)
+            samples = Samples.read_blocks(X, X_target, self._seed(), *weights)
             fit_all_rows(self._fit_samples(samples), samples)
             ratio = self._ratio_of_blocks(samples.blocks()[0])
             self._set_mean_ratio(ratio, 1.0, np.full(ratio.size, 1.0 / ratio.size))
@@ -245,7 +245,7 @@ class WeightEstimator(BaseEstimator):
         self._check_dense(X, X_target)
         if X_target is None:
             return self._fit_without_target(X, y, sample_weight)
-        samples = SamplesAsRead.read(
+        samples = Samples.read(
             X,
             X_target,
             *weights,
@@ -258,7 +258,7 @@ class WeightEstimator(BaseEstimator):
         except NoOverlapError as error:
             raise with_columns(error, samples) from None
 
-    def _fit_samples(self, samples: SamplesAsRead, y: object = None) -> Self:
+    def _fit_samples(self, samples: Samples, y: object = None) -> Self:
         """Fit to validated samples: scale columns, call `_fit`, certify and warn."""
         self._check_parameters()
         self._check_dense(samples.source, samples.target)
@@ -286,7 +286,7 @@ class WeightEstimator(BaseEstimator):
                 f"callback must be callable or None, got {self.callback!r}"
             )
 
-    def _check_samples(self, samples: SamplesAsRead) -> None:
+    def _check_samples(self, samples: Samples) -> None:
         """Refuse samples that a method cannot take, before rows are left out."""
 
     def _check_labels(self, y: object, n: int) -> object:
@@ -326,7 +326,7 @@ class WeightEstimator(BaseEstimator):
         self.effective_sample_size_ = float(X.shape[0])
         return self
 
-    def _remember_columns(self, samples: SamplesAsRead) -> None:
+    def _remember_columns(self, samples: Samples) -> None:
         """Set what scikit-learn calls the columns seen in `fit`."""
         self.n_features_in_ = samples.counted.source.shape[1]
         names = samples.matrix_names
@@ -335,9 +335,7 @@ class WeightEstimator(BaseEstimator):
         else:
             self.__dict__.pop("feature_names_in_", None)
 
-    def _set(
-        self, result: FitResult, samples: SamplesAsRead, scaled: TwoSamples
-    ) -> None:
+    def _set(self, result: FitResult, samples: Samples, scaled: TwoSamples) -> None:
         """Check overlap and certificate, and set the weights of all source rows."""
         share, low = result.unsupported_fraction, result.unsupported_fraction_low
         if share is not None and result.measure == "unsupported_fraction":
@@ -347,7 +345,9 @@ class WeightEstimator(BaseEstimator):
                 share = max(share, isolated)
         if share is not None and low is None:
             low = lowest_share(share, samples.counted.target_share)
-        self._judge_overlap(share, result.measure, low, uncovered_where_known(samples))
+        self._judge_overlap(
+            share, result.measure, low, known_uncovered_fraction(samples)
+        )
         self._set_solution(result.solution)
         self._set_mean_ratio(result.ratio, result.mean, samples.counted.source_share)
         weights = np.empty(samples.source_weight.size)
@@ -413,7 +413,7 @@ class WeightEstimator(BaseEstimator):
             callback=self.callback,
         )
 
-    def _scaled_blocks(self, samples: SamplesAsRead) -> tuple[Blocks, Blocks]:
+    def _scaled_blocks(self, samples: Samples) -> tuple[Blocks, Blocks]:
         """Return both tables divided by the scale of all rows, which is set."""
         if not self._scales_columns():
             return samples.blocks()
@@ -574,8 +574,8 @@ class WeightEstimator(BaseEstimator):
         total = 0.0
         for k in range(min(N_FOLDS, m)):
             part = samples.take(slice(None), fold != k)
-            with held_back():
-                fitted = clone(again)._fit_samples(SamplesAsRead.of_ordered(part))
+            with suppress_warnings():
+                fitted = clone(again)._fit_samples(Samples.of_ordered(part))
             out_share = samples.target_share[fold == k]
             total += float(out_share.sum()) * two_sided_score(
                 fitted._weigh_rows(samples.target[fold == k]),
@@ -720,7 +720,7 @@ def check_takes_blocks(weight_estimator: WeightEstimator) -> None:
         )
 
 
-def fit_all_rows(weight_estimator: WeightEstimator, samples: SamplesAsRead) -> None:
+def fit_all_rows(weight_estimator: WeightEstimator, samples: Samples) -> None:
     """Fit to all rows, where it can be, an estimator fitted to their sample."""
     check_takes_blocks(weight_estimator)
     solution = weight_estimator._fit_blocks(samples)
@@ -728,7 +728,7 @@ def fit_all_rows(weight_estimator: WeightEstimator, samples: SamplesAsRead) -> N
         weight_estimator._set_solution(solution)
 
 
-def fit_sums(weight_estimator: WeightEstimator, samples: SamplesAsRead) -> WeightSums:
+def fit_sums(weight_estimator: WeightEstimator, samples: Samples) -> WeightSums:
     """Fit to all rows an estimator that has been fitted to their sample.
 
     Sets the mean of the ratio over all rows; `weights_` stay those of the sample.
@@ -740,15 +740,13 @@ def fit_sums(weight_estimator: WeightEstimator, samples: SamplesAsRead) -> Weigh
     return sums
 
 
-def weight_sums(
-    weight_estimator: WeightEstimator, samples: SamplesAsRead
-) -> WeightSums:
+def weight_sums(weight_estimator: WeightEstimator, samples: Samples) -> WeightSums:
     """Return the sums of the ratios of all source rows."""
     work = partial(_block_sums, lean(weight_estimator))
     return map_reduce(samples.blocks()[0], work)
 
 
-def largest_weight(weight_estimator: WeightEstimator, samples: SamplesAsRead) -> float:
+def largest_weight(weight_estimator: WeightEstimator, samples: Samples) -> float:
     """Return the largest weight of a target row that is not far outside the bulk."""
     work = partial(_largest_of_block, lean(weight_estimator), samples.limits)
     return map_reduce(samples.blocks()[1], work, max)

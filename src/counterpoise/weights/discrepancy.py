@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.data.arrays import Matrix
 from counterpoise.data.parameters import Number, Rule, SolverChoice, resolve_solver
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.data.two_samples import TwoSamples
 from counterpoise.errors import InvalidInputError, warn_user
 from counterpoise.linalg.arrays import Array, Indices, row_keys
@@ -369,7 +369,7 @@ class DiscrepancyWeights(WeightEstimator):
         super()._check_parameters()
         refuse_indefinite(self.kernel, self.coef0)
 
-    def _check_samples(self, samples: SamplesAsRead) -> None:
+    def _check_samples(self, samples: Samples) -> None:
         if self.kernel == "precomputed":
             precomputed_gram(samples.source, samples.target, self.add_constant)
         n, m = samples.source_weight.size, samples.target_weight.size

@@ -19,7 +19,7 @@ from counterpoise.data.arrays import Matrix
 from counterpoise.data.linear_out_of_core import RowsToFit, logistic_by_passes
 from counterpoise.data.parallel import map_reduce
 from counterpoise.data.progress import announce
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.data.two_samples import TwoSamples, far_rows, moments_of_block
 from counterpoise.errors import InvalidTypeError
 from counterpoise.linalg.arrays import Array
@@ -27,7 +27,7 @@ from counterpoise.linalg.newton_line import fit_logistic_line
 from counterpoise.optim.certificate import Certificate
 from counterpoise.optim.loop import Solution, attested
 from counterpoise.shift.domain_classifier import (
-    CutColumns,
+    ClippedColumns,
     Pool,
     boosted,
     bounded,
@@ -94,7 +94,7 @@ def calibration_error(
 # -----------------------------------------------------------------------------
 
 
-def logistic_of_blocks(fitted: object, samples: SamplesAsRead) -> Pipeline | None:
+def logistic_of_blocks(fitted: object, samples: Samples) -> Pipeline | None:
     """Return the classifier `logistic` fitted to all rows; None for any other.
 
     Columns are cut where the sample's classifier cuts them, and have variance one over
@@ -103,7 +103,7 @@ def logistic_of_blocks(fitted: object, samples: SamplesAsRead) -> Pipeline | Non
     if not isinstance(fitted, Pipeline):
         return None
     kinds = [type(step) for _, step in fitted.steps]
-    if kinds != [CutColumns, StandardScaler, LogisticRegression]:
+    if kinds != [ClippedColumns, StandardScaler, LogisticRegression]:
         return None
     out = deepcopy(fitted)
     cut, scaler, regression = (step for _, step in out.steps)
@@ -131,7 +131,7 @@ def logistic_of_blocks(fitted: object, samples: SamplesAsRead) -> Pipeline | Non
 
 
 def _labeled_block(
-    cut: CutColumns, mean: Array, scale: Array, label: int, rows: Array, first: int
+    cut: ClippedColumns, mean: Array, scale: Array, label: int, rows: Array, first: int
 ) -> RowsToFit:
     Z = (cut.transform(rows) - mean) / scale
     return RowsToFit(Z, np.full(len(rows), label), np.ones(len(rows)))
@@ -312,7 +312,7 @@ class DiscriminatorWeights(WeightEstimator):
             "uncovered_fraction",
         )
 
-    def _fit_blocks(self, samples: SamplesAsRead) -> Solution | None:
+    def _fit_blocks(self, samples: Samples) -> Solution | None:
         found = logistic_of_blocks(self.estimator_, samples)
         if found is None:
             return None

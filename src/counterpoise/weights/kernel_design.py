@@ -26,7 +26,9 @@ from counterpoise.optim.objectives import distinct
 CENTERS_AT_MOST, ROWS_A_CENTER = 2000, 10
 
 
-def all_or_few(samples: TwoSamples, n_centers: int | str | None, seed: int) -> Matrix:
+def choose_centers(
+    samples: TwoSamples, n_centers: int | str | None, seed: int
+) -> Matrix:
     """Return the centers: all target rows, or k-means centers of them.
 
     "auto" takes all while the kernel between them fits the memory budget.

@@ -18,7 +18,7 @@ from counterpoise.data.parameters import (
     resolve_solver,
 )
 from counterpoise.data.progress import announce
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.data.two_samples import N_FOLDS, TwoSamples
 from counterpoise.errors import InvalidInputError, warn_user
 from counterpoise.linalg.arrays import Array, Indices
@@ -28,8 +28,8 @@ from counterpoise.optim.problems import MixtureLikelihood
 from counterpoise.optim.solvers.corrective import Corrective, PartialPricing
 from counterpoise.optim.solvers.first_order import ProjectedGradient, ProximalGradient
 from counterpoise.optim.solvers.frank_wolfe import FrankWolfe
-from counterpoise.shift.kernel_two_sample import median_gamma
 from counterpoise.shift.support import as_share
+from counterpoise.shift.two_sample_tests import median_gamma
 from counterpoise.weights.base import (
     Callback,
     FitResult,
@@ -43,8 +43,8 @@ from counterpoise.weights.kernel_design import (
     ComputedDesign,
     LowRankDesign,
     StoredDesign,
-    all_or_few,
     centers_of_blocks,
+    choose_centers,
     k_means_centers,
     means_of_blocks,
     source_means,
@@ -57,8 +57,8 @@ from counterpoise.weights.search import (
     Deadline,
     HeldOut,
     choose,
-    falls_short,
     folds_of_both,
+    is_clearly_worse,
     thinned,
     unsupported_share,
     untried,
@@ -190,11 +190,11 @@ def select_gamma(
     candidates = [untried(samples)] * len(gammas)
     parts = folds_of_both(samples, seed)
     for k in np.flatnonzero(asked):
-        if tried.any() and deadline.choose_no_more():
+        if tried.any() and deadline.half_is_over():
             break
         candidates[k] = held_out_kliep(samples, gammas[k], relative, parts)
         tried[k] = True
-    deadline.say_untried(int(tried.sum()), int(asked.sum()), "widths")
+    deadline.warn_untried(int(tried.sum()), int(asked.sum()), "widths")
     choice = choose(candidates, samples)
     taken = choice.chosen
     if one_sided:
@@ -264,7 +264,7 @@ def held_out_kliep(
         if k == 0 and rival is not None:
             here = HeldOut(weights_target[out], weights_source[out_source])
             there = HeldOut(rival.target[out], rival.source[out_source])
-            if falls_short(here, there, samples.take(out_source, out)):
+            if is_clearly_worse(here, there, samples.take(out_source, out)):
                 return untried(samples)
     covered = samples.source_mass * (p @ to_source) >= 1.0
     bound = LARGEST_UNCOVERED_RELATIVE if relative > 0.0 else LARGEST_UNCOVERED
@@ -467,7 +467,7 @@ class KLIEP(WeightEstimator):
             solution, self._predict_weights(samples.source), unsupported_fraction
         )
 
-    def _fit_blocks(self, samples: SamplesAsRead) -> Solution:
+    def _fit_blocks(self, samples: Samples) -> Solution:
         if self.n_centers is None:
             raise InvalidInputError(
                 "n_centers=None makes a centre of every target row, which blocks are "
@@ -524,7 +524,7 @@ class KLIEP(WeightEstimator):
             if design is not None:
                 self.centers_ = samples.target
                 return design
-        self.centers_ = all_or_few(samples, self.n_centers, seed)
+        self.centers_ = choose_centers(samples, self.n_centers, seed)
         scale = source_means(samples, self.centers_, kernel, self.relative)
         size = 8 * samples.target.shape[0] * self.centers_.shape[0]
         kind = StoredDesign.of if size <= current_budget() else ComputedDesign

@@ -20,7 +20,7 @@ from counterpoise.optim.sets import CappedSimplex, Simplex
 from counterpoise.optim.solvers.first_order import ProjectedGradient, ProximalGradient
 from counterpoise.optim.solvers.frank_wolfe import FrankWolfe
 from counterpoise.optim.solvers.interior_point import InteriorPoint
-from counterpoise.shift.kernel_two_sample import median_gamma
+from counterpoise.shift.two_sample_tests import median_gamma
 from counterpoise.weights.base import (
     Callback,
     FitResult,

@@ -15,7 +15,7 @@ from counterpoise.data.blocks import Blocks
 from counterpoise.data.labels_and_weights import as_responses
 from counterpoise.data.parallel import current_budget, one_thread
 from counterpoise.data.parameters import Integer, Number, Rule
-from counterpoise.data.samples import SamplesAsRead, counted_places
+from counterpoise.data.samples import Samples, counted_places
 from counterpoise.data.two_samples import (
     TwoSamples,
     canonical_order,
@@ -30,7 +30,7 @@ from counterpoise.linalg.kernels import Kernel
 from counterpoise.optim.loop import Solution, solve
 from counterpoise.optim.problems import MixtureLikelihood
 from counterpoise.optim.solvers.corrective import Corrective
-from counterpoise.shift.kernel_two_sample import median_gamma
+from counterpoise.shift.two_sample_tests import median_gamma
 from counterpoise.weights.base import Callback, RandomState, WeightEstimator
 from counterpoise.weights.search import Deadline, isolated_share
 
@@ -258,7 +258,7 @@ class LabelShiftWeights(WeightEstimator):
             target_weight=target_weight,
         )
 
-    def _fit_samples(self, samples: SamplesAsRead, y: object = None) -> Self:
+    def _fit_samples(self, samples: Samples, y: object = None) -> Self:
         self._check_parameters()
         labels = self._check_labels(y, samples.source.shape[0])
         weight = samples.source_weight
@@ -339,7 +339,7 @@ class LabelShiftWeights(WeightEstimator):
             "target rows"
         )
 
-    def _ordered(self, samples: SamplesAsRead, labels: Array) -> LabelledRows:
+    def _ordered(self, samples: Samples, labels: Array) -> LabelledRows:
         """Return the rows that count, scaled, in an order by inputs and labels."""
         weight, target_weight = samples.source_weight, samples.target_weight
         used = np.flatnonzero(weight)

@@ -12,7 +12,7 @@ from scipy.linalg import cho_factor, cho_solve
 from counterpoise.data.arrays import Matrix
 from counterpoise.data.parallel import current_budget
 from counterpoise.data.parameters import Integer, Number, Rule
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.data.two_samples import TwoSamples
 from counterpoise.errors import InvalidInputError, warn_user
 from counterpoise.linalg.arrays import Array, Indices
@@ -20,15 +20,15 @@ from counterpoise.linalg.kernels import Kernel
 from counterpoise.optim.loop import Solution, certified
 from counterpoise.optim.path import Breakpoint, PathError, SolutionPath, follow
 from counterpoise.optim.problems import RidgeQuadratic
-from counterpoise.shift.kernel_two_sample import median_gamma
 from counterpoise.shift.support import RELATIVE_FROM
+from counterpoise.shift.two_sample_tests import median_gamma
 from counterpoise.weights.base import (
     Callback,
     FitResult,
     RandomState,
     WeightEstimator,
 )
-from counterpoise.weights.kernel_design import all_or_few, centers_of_blocks
+from counterpoise.weights.kernel_design import centers_of_blocks, choose_centers
 from counterpoise.weights.least_squares_search import (
     Curve,
     Moments,
@@ -88,7 +88,7 @@ class LeastSquaresWeights(WeightEstimator):
         self.__dict__.pop("cv_results_", None)
         distinct = _without_repeats(samples)
         seed = self._seed()
-        self.centers_ = all_or_few(distinct, self.n_centers, seed)
+        self.centers_ = choose_centers(distinct, self.n_centers, seed)
         _plan(len(self.centers_))
         self._choose(distinct, seed, deadline)
         solution, self.coef_ = self._solve_at(distinct, deadline)
@@ -428,7 +428,7 @@ class _Ridge(LeastSquaresWeights):
     ) -> tuple[Solution, Array]:
         return self._solve_moments(Moments.of(samples, self.centers_, self.gamma_))
 
-    def _fit_blocks(self, samples: SamplesAsRead) -> Solution:
+    def _fit_blocks(self, samples: Samples) -> Solution:
         if self.n_centers is None:
             raise InvalidInputError(
                 "n_centers=None makes a centre of every target row, which blocks are "

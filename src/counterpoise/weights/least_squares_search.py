@@ -223,10 +223,10 @@ def search(
     deadline = deadline or Deadline()
     curves: list[Curve] = []
     for gamma in gammas:
-        if curves and deadline.choose_no_more():
+        if curves and deadline.half_is_over():
             break
         curves.append(curve_at(float(gamma)))
-    deadline.say_untried(len(curves), len(gammas), "widths")
+    deadline.warn_untried(len(curves), len(gammas), "widths")
     gammas = gammas[: len(curves)]
     sizes = [len(curve.penalties) for curve in curves]
     penalties = np.concatenate([curve.penalties for curve in curves])

@@ -16,7 +16,7 @@ from counterpoise.data.blocks import Blocks
 from counterpoise.data.parallel import map_reduce, whole_vector
 from counterpoise.data.parameters import Choice, Integer, Number, Rule
 from counterpoise.data.progress import announce
-from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.samples import Samples
 from counterpoise.data.two_samples import (
     N_FOLDS,
     TwoSamples,
@@ -24,7 +24,7 @@ from counterpoise.data.two_samples import (
     pooled_scale,
     rows_scaled,
 )
-from counterpoise.errors import InvalidInputError, held_back
+from counterpoise.errors import InvalidInputError, suppress_warnings
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.optim.likelihoods import log_mean
 from counterpoise.optim.loop import Solution
@@ -379,7 +379,7 @@ class LogLinearKLIEP(WeightEstimator):
     def _chosen(self) -> dict[str, object]:
         return {"statistics": self.statistics_}
 
-    def _check_samples(self, samples: SamplesAsRead) -> None:
+    def _check_samples(self, samples: Samples) -> None:
         """Refuse one row, of which nothing can be held out."""
         n = samples.counted.source.shape[0]
         if n < self._least_rows:
@@ -421,7 +421,7 @@ class LogLinearKLIEP(WeightEstimator):
         self._set_ratio(ratio, d)
         return solution
 
-    def _fit_blocks(self, samples: SamplesAsRead) -> Solution | None:
+    def _fit_blocks(self, samples: Samples) -> Solution | None:
         if self.n_components > 1:
             return None
         source, target = self._scaled_blocks(samples)
@@ -544,7 +544,7 @@ class MixedRatio:
 
 
 def _standardize_blocks(
-    samples: SamplesAsRead, source: Blocks, target: Blocks, family: str
+    samples: Samples, source: Blocks, target: Blocks, family: str
 ) -> Standardization:
     """Return the standardization by all scaled rows, cut where their sample says."""
     scale = samples.scale_of_blocks
@@ -598,7 +598,7 @@ def held_out_log_linear(
     again = clone(weight_estimator)
     source, target = (np.empty(one.size) for one in (parts[0].out, parts[0].out_target))
     for fold in parts:
-        with held_back():
+        with suppress_warnings():
             again._find(fold.part, deadline)
         mean = fold.part.source_share @ again._predict_weights(fold.part.source)
         rows, out, out_target = fold.rows, fold.out, fold.out_target

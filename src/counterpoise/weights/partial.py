@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from counterpoise.data.parameters import check_number
-from counterpoise.errors import InvalidInputError, refusals_of_estimators
+from counterpoise.errors import InvalidInputError, estimator_errors
 from counterpoise.linalg.arrays import Array
 from counterpoise.optim.assignment.problem import SparseAssignment, SparseMatrix
 from counterpoise.optim.assignment.selection_problem import SelectionProblem
@@ -81,7 +81,7 @@ def source_predictions(
 
     if not hasattr(estimator, "fit"):
         raise InvalidInputError(f"estimator must be a classifier, got {estimator!r}")
-    with refusals_of_estimators():
+    with estimator_errors():
         model = clone(estimator).fit(X, y)
         if not hasattr(model, "predict_proba"):
             raise InvalidInputError(

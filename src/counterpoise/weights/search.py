@@ -45,12 +45,12 @@ class Deadline:
             return None
         return max(self.seconds - (time.perf_counter() - self.began), 0.0)
 
-    def choose_no_more(self) -> bool:
+    def half_is_over(self) -> bool:
         """Return whether half of the time is over: the rest is for the fit itself."""
         left = self.left()
         return left is not None and left <= 0.5 * (self.seconds or 0.0)
 
-    def say_untried(self, tried: int, asked: int, what: str) -> None:
+    def warn_untried(self, tried: int, asked: int, what: str) -> None:
         """Warn that the choice was made among fewer candidates than there are."""
         if tried < asked:
             warn_user(
@@ -228,7 +228,7 @@ def untried(samples: TwoSamples) -> HeldOut:
     return HeldOut(np.ones(m), np.ones(n), np.nan, admissible=False)
 
 
-def falls_short(candidate: HeldOut, rival: HeldOut, samples: TwoSamples) -> bool:
+def is_clearly_worse(candidate: HeldOut, rival: HeldOut, samples: TwoSamples) -> bool:
     """Return whether a candidate is behind a rival by three standard errors."""
     behind = _score(rival, samples) - _score(candidate, samples)
     return behind > 3.0 * _error(rival, candidate, samples)

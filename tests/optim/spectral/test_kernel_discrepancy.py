@@ -9,7 +9,7 @@ from counterpoise.linalg.kernels import (
     Kernel,
     StoredMatrix,
     TriangleMatrix,
-    kept_matrix,
+    store_kernel_matrix,
 )
 from counterpoise.optim import Discrepancy, DualMatrix, KernelDiscrepancy
 from counterpoise.optim.spectral.problem import norm_is_below
@@ -104,7 +104,9 @@ def test_a_dual_matrix_on_any_basis_has_the_value_of_the_feature_form():
         assert value == pytest.approx(max(feature.dual_value(sign * Y), 0.0), abs=1e-12)
 
 
-@pytest.mark.parametrize("storage", [kept_matrix, TriangleMatrix, ComputedMatrix])
+@pytest.mark.parametrize(
+    "storage", [store_kernel_matrix, TriangleMatrix, ComputedMatrix]
+)
 def test_certificates_are_in_double_precision_whatever_is_stored(storage, monkeypatch):
     from counterpoise.linalg import kernels as kernel_matrices
     from counterpoise.optim.spectral import problem as kernel_discrepancy
@@ -146,9 +148,9 @@ def test_a_subspace_bounds_the_whole_from_below():
 
 def test_kernels_are_kept_as_exactly_as_the_budget_allows():
     entries = Kernel("rbf", 0.2).entries(BOTH)
-    assert isinstance(kept_matrix(entries), StoredMatrix)
-    assert isinstance(kept_matrix(entries, 8 * 100**2), TriangleMatrix)
-    assert isinstance(kept_matrix(entries, 100**2), ComputedMatrix)
+    assert isinstance(store_kernel_matrix(entries), StoredMatrix)
+    assert isinstance(store_kernel_matrix(entries, 8 * 100**2), TriangleMatrix)
+    assert isinstance(store_kernel_matrix(entries, 100**2), ComputedMatrix)
 
 
 @pytest.mark.parametrize(

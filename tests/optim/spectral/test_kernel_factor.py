@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from counterpoise.linalg.kernels import Kernel, kept_matrix
+from counterpoise.linalg.kernels import Kernel, store_kernel_matrix
 from counterpoise.optim import (
     KernelDiscrepancy,
     KernelFactor,
@@ -18,7 +18,7 @@ def _problem(q: int, d: int, seed: int = 0, **more: float) -> KernelDiscrepancy:
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(q, d))
     points[q // 2 :] += 0.5
-    kernel = kept_matrix(Kernel("rbf", 0.5 / d, constant=1.0).entries(points))
+    kernel = store_kernel_matrix(Kernel("rbf", 0.5 / d, constant=1.0).entries(points))
     return KernelDiscrepancy(kernel, np.full(q - q // 2, 1 / (q - q // 2)), **more)
 
 
@@ -56,7 +56,7 @@ def test_few_distinct_rows_with_a_spread_come_to_an_end(
 ) -> None:
     rng = np.random.default_rng(0)
     points = rng.integers(0, 2, (80, columns)).astype(float)
-    kernel = kept_matrix(Kernel("rbf", 0.5, constant=1.0).entries(points))
+    kernel = store_kernel_matrix(Kernel("rbf", 0.5, constant=1.0).entries(points))
     problem = KernelDiscrepancy(kernel, np.full(40, 1 / 40), spread=0.1)
     chosen = best_solver(problem) if solver == "auto" else KernelSubspace()
     found = solve(problem, chosen, tol=1e-3, max_iter=300)

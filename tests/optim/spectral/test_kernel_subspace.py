@@ -11,7 +11,7 @@ from counterpoise.linalg.kernels import (
     ComputedMatrix,
     Kernel,
     TriangleMatrix,
-    kept_matrix,
+    store_kernel_matrix,
 )
 from counterpoise.optim import FeatureSubspace, KernelDiscrepancy, KernelSubspace, solve
 
@@ -27,7 +27,7 @@ def gaussian(m, n, N, seed=0):
 @pytest.mark.parametrize(("q", "N"), [(60, 5), (240, 10), (640, 40)])
 def test_the_optimum_is_that_of_the_feature_form(q, N):
     entries, share = gaussian(q // 2, q - q // 2, N)
-    problem = KernelDiscrepancy(kept_matrix(entries), share)
+    problem = KernelDiscrepancy(store_kernel_matrix(entries), share)
     found = solve(problem, KernelSubspace(), tol=1e-2)
     assert found.converged
     if q <= 240:
@@ -47,7 +47,7 @@ def test_the_optimum_is_that_of_the_feature_form(q, N):
 @pytest.mark.parametrize("storage", [TriangleMatrix, ComputedMatrix])
 def test_single_precision_is_proved_in_double(storage):
     entries, share = gaussian(350, 280, 30)
-    exact = KernelDiscrepancy(kept_matrix(entries), share)
+    exact = KernelDiscrepancy(store_kernel_matrix(entries), share)
     problem = KernelDiscrepancy(storage(entries), share)
     found = solve(problem, KernelSubspace(), tol=0.1)
     assert found.converged
@@ -61,7 +61,7 @@ def test_single_precision_is_proved_in_double(storage):
 @pytest.mark.parametrize("options", [{"cap": 4 / 120}, {"spread": 0.1}])
 def test_cap_and_spread_are_those_of_the_feature_form(options):
     entries, share = gaussian(120, 100, 8)
-    problem = KernelDiscrepancy(kept_matrix(entries), share, **options)
+    problem = KernelDiscrepancy(store_kernel_matrix(entries), share, **options)
     found = solve(problem, KernelSubspace(), tol=1e-2)
     whole = solve(problem.features(), FeatureSubspace(), tol=1e-3).certificate
     assert found.converged
@@ -74,7 +74,7 @@ def test_cap_and_spread_are_those_of_the_feature_form(options):
 
 def test_more_directions_than_allowed_make_room():
     entries, share = gaussian(200, 200, 10)
-    problem = KernelDiscrepancy(kept_matrix(entries), share)
+    problem = KernelDiscrepancy(store_kernel_matrix(entries), share)
     narrow = KernelSubspace(first=40, largest=80)
     found = solve(problem, narrow, tol=0.2, max_iter=40)
     assert max(line.counts["directions"] for line in found.history) <= 80
@@ -97,7 +97,7 @@ def test_one_row_and_equal_samples_need_no_search():
 
 def test_a_time_limit_holds_and_leaves_a_proof():
     entries, share = gaussian(500, 500, 10)
-    problem = KernelDiscrepancy(kept_matrix(entries), share)
+    problem = KernelDiscrepancy(store_kernel_matrix(entries), share)
     began = time.perf_counter()
     found = solve(problem, KernelSubspace(), tol=1e-8, max_time=0.5)
     assert time.perf_counter() - began < 20.0

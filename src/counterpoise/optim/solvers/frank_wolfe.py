@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from counterpoise.linalg.arrays import Array, one_zero
+from counterpoise.linalg.arrays import Array, positive_zero
 from counterpoise.optim.certificate import DomainProblem
 from counterpoise.optim.loop import Requirements, State
 from counterpoise.optim.objectives import Evaluation
@@ -70,7 +70,7 @@ class Vertices(_Shares):
 
     def __init__(self, x: Array, atoms: list[Array], shares: Array) -> None:
         self.x, self.shares, self._atoms = x, shares, atoms
-        self._index = {one_zero(a).tobytes(): k for k, a in enumerate(atoms)}
+        self._index = {positive_zero(a).tobytes(): k for k, a in enumerate(atoms)}
 
     def worst(self, gradient: Array) -> int:
         """Return the atom with the largest gradient'atom."""
@@ -84,7 +84,7 @@ class Vertices(_Shares):
 
     def find(self, vertex: Array) -> int:
         """Return the atom that is this vertex, known from now on."""
-        key = one_zero(vertex).tobytes()
+        key = positive_zero(vertex).tobytes()
         if key not in self._index:
             self._index[key] = len(self._atoms)
             self._atoms.append(vertex.copy())
