@@ -16,7 +16,8 @@ mlflow.set_experiment("check")
 import mlflow
 from sklearn.linear_model import Ridge
 
-from counterpoise import Adapted, Report, log_to_mlflow
+from counterpoise import Adapted, Report
+from counterpoise.report import log_to_mlflow
 from counterpoise.datasets import load_diabetes_shift
 
 shift = load_diabetes_shift()

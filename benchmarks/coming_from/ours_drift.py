@@ -4,7 +4,8 @@
 def ours(X, X_target, folder):
     """Return the diagnosis and its page."""
     # the call
-    from counterpoise import Report, diagnose, render
+    from counterpoise import Report, diagnose
+    from counterpoise.report import render
 
     diagnosis = diagnose(X, X_target, random_state=0)
     page = render(Report.from_estimator(diagnosis))

@@ -5,7 +5,7 @@ import time
 import numpy as np
 from reporting import bar, table
 
-from counterpoise import ConvexNetworkClassifier
+from counterpoise.networks import ConvexNetworkClassifier
 
 ROWS = (500, 1000, 2000, 4000, 10_000)
 PROVED_ROUNDS, BOUNDED_ROUNDS = 8, 6

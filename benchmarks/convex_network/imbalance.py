@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from yeast import balanced_error, class_misfits, folder, pair
 
-from counterpoise import ConvexNetworkClassifier, InfeasibleConstraintError
+from counterpoise.networks import ConvexNetworkClassifier, InfeasibleConstraintError
 
 RATIOS = (1, 5, 10, 15, 20)
 # kappa, alpha and most rounds of the networks with a bound on both classes.

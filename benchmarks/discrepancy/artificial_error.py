@@ -19,7 +19,8 @@ import numpy as np
 from domains import artificial_domains, response
 from reporting import bar, table
 
-from counterpoise import DiscrepancyWeights, WeightedKernelRidge
+from counterpoise import DiscrepancyWeights
+from counterpoise.models import WeightedKernelRidge
 from counterpoise.optim import Discrepancy, Smoothing, solve
 
 N, TEST = 200, 1000

@@ -21,7 +21,8 @@ from domains import folder, reviews
 from reporting import bar, left_out, table
 from scipy import sparse
 
-from counterpoise import DiscrepancyWeights, WeightedKernelRidge
+from counterpoise import DiscrepancyWeights
+from counterpoise.models import WeightedKernelRidge
 
 FROM_SOURCE, FROM_TARGET, UNLABELLED, VALIDATION = 500, 200, 1000, 300
 ALPHAS = 10.0 ** np.arange(-6.0, 0.1, 1.0)

@@ -118,7 +118,7 @@ def _classes(n, d):
 
 
 def svm_path(n, d):
-    from counterpoise import WeightedSVC
+    from counterpoise.svm import WeightedSVC
 
     X, y, weights = _classes(n, d)
     fitted = WeightedSVC(C=10.0, gamma=1.0 / d).fit(X, y)
@@ -126,7 +126,7 @@ def svm_path(n, d):
 
 
 def svm_fit(n, d):
-    from counterpoise import WeightedSVC
+    from counterpoise.svm import WeightedSVC
 
     X, y, _ = _classes(n, d)
     return lambda: WeightedSVC(C=10.0, gamma=1.0 / d).fit(X, y)
@@ -154,7 +154,7 @@ def twin_gp(divergence):
     """Return the maker of a fit and 200 answers of a twin process."""
 
     def make(n, d):
-        from counterpoise import TwinGP
+        from counterpoise.twin_gp import TwinGP
 
         X, y, new = _many_outputs(n, d)
         model = TwinGP(divergence=divergence, ridge_x=1e-2, ridge_y=1e-2)

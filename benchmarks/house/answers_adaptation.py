@@ -19,7 +19,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 
 import counterpoise as cp
-from counterpoise import KLIEP, ULSIF, Adapted, UniformWeights, WeightedSVC
+from counterpoise import KLIEP, ULSIF, Adapted, UniformWeights
+from counterpoise.svm import WeightedSVC
 
 
 def told(model, pair):
@@ -214,7 +215,7 @@ def _consensus(case):
     if case == "gaps":
         ratings[rng.random(ratings.shape) < 0.3] = np.nan
     settings = {"confidence": None, "shrink": False} if case == "plain" else {}
-    found = cp.consensus(ratings, **settings)
+    found = cp.twin_gp.consensus(ratings, **settings)
     return picked(
         found, "labels", "deviations", "noise", "mean", "spread", "n_iter", "residual"
     )

@@ -4,21 +4,18 @@ import numpy as np
 from registry import answer, answers, picked
 from samples_at_hand import classes, numbers, row_weights
 
-from counterpoise import (
-    DirectTwinGP,
+from counterpoise.models import WeightedKernelRidge
+from counterpoise.svm import (
     HeteroscedasticSVR,
     KernelQuantileRegressor,
     OneClassSVMPath,
     RankingSVM,
     SlidingWindowSVC,
     TransductiveSVC,
-    TwinGP,
-    WeightedGPR,
-    WeightedKernelRidge,
-    WeightedKNN,
     WeightedSVC,
     WeightedSVR,
 )
+from counterpoise.twin_gp import DirectTwinGP, TwinGP, WeightedGPR, WeightedKNN
 
 RIDGES = {
     "rbf": {"gamma": 0.5},

@@ -53,7 +53,7 @@ def _weighted_mmd():
 @answers("discrepancy", ["linear", "rbf", "poly"])
 def _discrepancy(kernel):
     pair = numbers()
-    spectrum = cp.discrepancy_spectrum(
+    spectrum = cp.shift.discrepancy_spectrum(
         pair.X,
         pair.X_target,
         kernel=kernel,

@@ -83,11 +83,11 @@ CALLS = {
     "rows to label": lambda: cp.select_rows_to_label(
         LogisticRegression().fit(PAIR.X, PAIR.y), PAIR.X, PAIR.X_target, 1000
     ),
-    "labels of TwinGP": lambda: cp.TwinGP().fit(PAIR.X, _with(PAIR.X, np.nan)),
-    "C": lambda: cp.WeightedSVC(C=-1.0).fit(PAIR.X, PAIR.y),
-    "path": lambda: cp.WeightedSVC().fit(PAIR.X, PAIR.y).path(C=(0.0, 1.0)),
-    "tau": lambda: cp.KernelQuantileRegressor(tau=2.0).fit(*numbers()[:2]),
-    "consensus": lambda: cp.consensus(np.ones(3)),
+    "labels of TwinGP": lambda: cp.twin_gp.TwinGP().fit(PAIR.X, _with(PAIR.X, np.nan)),
+    "C": lambda: cp.svm.WeightedSVC(C=-1.0).fit(PAIR.X, PAIR.y),
+    "path": lambda: cp.svm.WeightedSVC().fit(PAIR.X, PAIR.y).path(C=(0.0, 1.0)),
+    "tau": lambda: cp.svm.KernelQuantileRegressor(tau=2.0).fit(*numbers()[:2]),
+    "consensus": lambda: cp.twin_gp.consensus(np.ones(3)),
     "mismatch": lambda: convex.solve(QUADRATIC, convex.Newton()),
     "start": lambda: convex.solve(QUADRATIC, x=np.ones(3)),
     "solver class": lambda: convex.solve(QUADRATIC, convex.FrankWolfe),

@@ -29,7 +29,7 @@ def _weighter(weight_estimator):
 
 def _path():
     pair = classes(80, 40)
-    model = cp.WeightedSVC().fit(pair.X, pair.y)
+    model = cp.svm.WeightedSVC().fit(pair.X, pair.y)
     return Report.from_estimator(
         model.path(row_weights(80), X_val=pair.X_target, y_val=pair.y_target)
     )
@@ -70,7 +70,7 @@ def _metrics(make):
 
 @answers("page", RECORDS)
 def _page(make):
-    page = cp.render(_still(make()))
+    page = cp.report.render(_still(make()))
     return {"text": page.text(), "html": page.html}
 
 

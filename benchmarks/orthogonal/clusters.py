@@ -12,7 +12,7 @@ from reporting import bar, left_out, table
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans, SpectralClustering
 
-from counterpoise import OrthogonalGraphClustering
+from counterpoise.subspaces import OrthogonalGraphClustering
 
 # Name: least accuracy, best published one of the method.
 SETS = {

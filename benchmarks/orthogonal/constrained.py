@@ -10,7 +10,7 @@ import numpy as np
 from random_frames import constrained
 from reporting import bar, table
 
-from counterpoise import solve_orthogonal
+from counterpoise.subspaces import solve_orthogonal
 
 FIRST_SEED = 10_000
 

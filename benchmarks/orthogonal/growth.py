@@ -14,12 +14,12 @@ from reporting import table
 from scipy.sparse.csgraph import laplacian
 from sklearn.neighbors import NearestNeighbors
 
-from counterpoise import OrthogonalProblem
 from counterpoise.optim.stiefel.relaxations import (
     ConicRound,
     NonnegativeRound,
 )
 from counterpoise.optim.stiefel.solvers import fista_round
+from counterpoise.subspaces import OrthogonalProblem
 from counterpoise.subspaces.clustering import neighbor_graph
 
 LONGEST = 20.0

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from counterpoise import OrthogonalProblem
 from counterpoise.linalg.stiefel import polar
+from counterpoise.subspaces import OrthogonalProblem
 
 
 def symmetric(rng, n):

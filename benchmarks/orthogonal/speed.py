@@ -9,12 +9,12 @@ from reporting import bar, left_out, table, timed
 from separation import seven_classes
 from sklearn.datasets import make_blobs, make_moons
 
-from counterpoise import (
+from counterpoise.optim.stiefel.solvers import fista_round
+from counterpoise.subspaces import (
     MaxMinDistanceAnalysis,
     OrthogonalGraphClustering,
     OrthogonalProblem,
 )
-from counterpoise.optim.stiefel.solvers import fista_round
 
 
 def run(quick):

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from counterpoise import MaxMinDistanceAnalysis
+from counterpoise.subspaces import MaxMinDistanceAnalysis
 
 # The sequence of semidefinite programmes of Bian and Tao is not described where we
 # could read it: the Fantope relaxation, its top eigenvectors and MM stand in for it.

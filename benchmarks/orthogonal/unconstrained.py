@@ -11,7 +11,7 @@ import pymanopt_peer
 from random_frames import smooth, worst_of_many
 from reporting import bar, left_out, table
 
-from counterpoise import solve_orthogonal
+from counterpoise.subspaces import solve_orthogonal
 
 FIRST_SEED = 20_000
 

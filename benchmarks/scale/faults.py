@@ -16,8 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from reporting import bar, table
 
-from counterpoise import BlockFailedError
-from counterpoise.data import Blocks, distribute, map_reduce
+from counterpoise.data import BlockFailedError, Blocks, distribute, map_reduce
 
 N_BLOCKS, ROWS = 60, 4_000
 

@@ -7,7 +7,7 @@ import numpy as np
 from reporting import bar, left_out, table
 from sklearn.metrics import roc_auc_score
 
-from counterpoise import select_classes
+from counterpoise.selection import select_classes
 from counterpoise.weights.partial import default_predictions
 
 # The ten classes that Office-31 and Caltech-256 share.

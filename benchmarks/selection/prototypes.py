@@ -4,7 +4,7 @@ import numpy as np
 from reporting import bar, table, timed
 from sklearn.datasets import load_digits
 
-from counterpoise import select_prototypes, select_representatives
+from counterpoise.selection import select_prototypes, select_representatives
 
 
 def run(quick):

@@ -46,7 +46,7 @@ from photographs import photographs
 from reporting import bar, left_out, table
 from segmentation_peers import PEERS
 
-from counterpoise import segment, segmentation_scores
+from counterpoise.selection import segment, segmentation_scores
 from counterpoise.selection.image_features import as_picture, spectral_histograms
 
 FAMILY = (0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0)

@@ -4,10 +4,10 @@ import numpy as np
 from instances import image_like
 from reporting import bar, table, timed
 
-from counterpoise import SubsetSelector
 from counterpoise.optim import ProximalADMM, SlackADMM, solve
 from counterpoise.optim.assignment.problem import SparseAssignment, one_word_penalty
 from counterpoise.optim.assignment.solvers import clarabel_assignment
+from counterpoise.selection import SubsetSelector
 
 TOL, WORDS = 1e-4, 20
 SIZES = (40, 120, 200, 300)

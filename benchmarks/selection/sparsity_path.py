@@ -4,7 +4,7 @@ import numpy as np
 from instances import image_like
 from reporting import bar, table, timed
 
-from counterpoise import SubsetSelector
+from counterpoise.selection import SubsetSelector
 
 
 def run(quick):

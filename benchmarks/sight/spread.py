@@ -18,7 +18,8 @@ import numpy as np
 from reporting import bar, table
 from sizes import first_and_draws
 
-from counterpoise import DiscrepancyWeights, WeightedKernelRidge
+from counterpoise import DiscrepancyWeights
+from counterpoise.models import WeightedKernelRidge
 
 sys.path.append(str(Path(__file__).parents[1] / "adaptation"))
 

@@ -6,7 +6,7 @@ from samples import covariate_shift
 from sklearn.svm import SVC
 from warm_smo import seed_alpha, smo
 
-from counterpoise import WeightedSVC
+from counterpoise.svm import WeightedSVC
 
 GAMMA = 0.25
 

@@ -5,7 +5,7 @@ from reporting import bar, left_out, table, timed
 from samples import boston, folder
 from sklearn.svm import SVR
 
-from counterpoise import HeteroscedasticSVR, WeightedSVR
+from counterpoise.svm import HeteroscedasticSVR, WeightedSVR
 
 EPSILON, GAMMA, SWEEPS = 0.05, 1.0 / 13.0, 50
 

@@ -6,7 +6,7 @@ from reporting import bar, table, timed
 from samples import covariate_shift
 from sklearn.svm import SVC
 
-from counterpoise import WeightedSVC
+from counterpoise.svm import WeightedSVC
 
 
 def run(quick):

@@ -5,7 +5,7 @@ from reporting import bar, table, timed
 from samples import covariate_shift
 from sklearn.datasets import make_blobs
 
-from counterpoise import WeightedSVC
+from counterpoise.svm import WeightedSVC
 
 
 def mismatches(model, path, X, y, n_thetas):

@@ -5,7 +5,7 @@ from reporting import bar, left_out, table, timed
 from samples import folder, nasdaq
 from sklearn.svm import SVC
 
-from counterpoise import SlidingWindowSVC
+from counterpoise.svm import SlidingWindowSVC
 
 N, STEP, MOVES = 2200, 5, 5
 

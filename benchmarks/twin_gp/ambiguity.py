@@ -9,8 +9,8 @@ from reporting import bar, table
 from scipy.spatial import cKDTree
 from scoring import joint_error, seeds
 
-from counterpoise import TwinGP, WeightedGPR
 from counterpoise.datasets import make_articulated_pose
+from counterpoise.twin_gp import TwinGP, WeightedGPR
 
 METHODS = {
     "KLTGP": {"divergence": "kl"},

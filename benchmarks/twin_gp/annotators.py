@@ -10,7 +10,7 @@ import numpy as np
 from reporting import table
 from scoring import seeds
 
-from counterpoise import consensus
+from counterpoise.twin_gp import consensus
 
 NOISES = (0.3, 1.0, 2.5)
 MEAN, SPREAD = 5.0, 2.0

@@ -13,8 +13,8 @@ from reporting import bar, table
 from scipy.stats import spearmanr
 from scoring import joint_error, seeds
 
-from counterpoise import TwinGP
 from counterpoise.datasets import make_articulated_pose
+from counterpoise.twin_gp import TwinGP
 
 SCENARIOS = ("none", "motion", "motion-far", "motion3", "motion-far3")
 FAR = ("motion-far", "motion-far3")

@@ -15,8 +15,9 @@ import numpy as np
 from reporting import bar, table
 from scoring import change, joint_error, seeds
 
-from counterpoise import KLIEP, LabelShiftWeights, TwinGP, WeightedGPR, flatten_weights
+from counterpoise import KLIEP, LabelShiftWeights, flatten_weights
 from counterpoise.datasets import make_articulated_pose
+from counterpoise.twin_gp import TwinGP, WeightedGPR
 
 SCENARIOS = ("motion", "motion-far", "motion3", "motion-far3")
 # Ridges and widths of the output kernel (in units of the rule's) to choose from.

@@ -8,8 +8,9 @@ import numpy as np
 from reporting import bar, table
 from scoring import change, joint_error, seeds
 
-from counterpoise import KLIEP, TwinGP, WeightedGPR
+from counterpoise import KLIEP
 from counterpoise.datasets import make_articulated_pose
+from counterpoise.twin_gp import TwinGP, WeightedGPR
 
 METHODS = {
     "GPR": lambda: WeightedGPR(ridge_x=1e-3),

@@ -22,14 +22,8 @@ from published import POSES
 from reporting import bar, left_out, table
 from scoring import joint_error
 
-from counterpoise import (
-    KLIEP,
-    DirectTwinGP,
-    TwinGP,
-    WeightedGPR,
-    WeightedKNN,
-    flatten_weights,
-)
+from counterpoise import KLIEP, flatten_weights
+from counterpoise.twin_gp import DirectTwinGP, TwinGP, WeightedGPR, WeightedKNN
 
 METHODS = {
     "GPR": WeightedGPR,

@@ -13,8 +13,8 @@ from reporting import bar, quietly, table
 from scipy.optimize import minimize
 from scoring import joint_error
 
-from counterpoise import TwinGP
 from counterpoise.datasets import make_articulated_pose
+from counterpoise.twin_gp import TwinGP
 
 NAMES = {"kl": "KLTGP", "sharma-mittal": "SMTGP"}
 # Largest CPU seconds of fit and predict, by rows and model.

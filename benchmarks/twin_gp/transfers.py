@@ -9,8 +9,9 @@ from published import POSES
 from reporting import table
 from scoring import change, joint_error, seeds
 
-from counterpoise import KLIEP, TwinGP, WeightedGPR, flatten_weights
+from counterpoise import KLIEP, flatten_weights
 from counterpoise.datasets import make_articulated_pose
+from counterpoise.twin_gp import TwinGP, WeightedGPR
 
 SCENARIOS = ("none", "selection", "selection3", "subject", "motion3", "camera", "blur")
 METHODS = {

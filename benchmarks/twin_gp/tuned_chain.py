@@ -10,8 +10,8 @@ import warnings
 from reporting import bar, table, timed
 from scoring import change, joint_error, seeds
 
-from counterpoise import DirectTwinGP, TwinGP, WeightedGPR, WeightedKNN
 from counterpoise.datasets import make_articulated_pose
+from counterpoise.twin_gp import DirectTwinGP, TwinGP, WeightedGPR, WeightedKNN
 from counterpoise.twin_gp.search import RHO_X
 
 METHODS = {

@@ -15,8 +15,8 @@ def rooms() -> dict[str, list[str]]:
     A room whose extra is not installed is left out: the extra `docs` brings them all.
     """
     found: dict[str, list[str]] = {}
-    for module, names in counterpoise._PUBLIC.items():
-        found.setdefault(module.split(".")[0], []).extend(names)
+    for name, module in counterpoise._HOME.items():
+        found.setdefault(module.split(".")[0], []).append(name)
     for room in (*counterpoise._SUBMODULES, *counterpoise._OPTIONAL):
         if room == "bounds":  # one page for the whole module
             continue

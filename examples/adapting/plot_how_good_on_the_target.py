@@ -11,8 +11,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.linear_model import LinearRegression
 
-from counterpoise import estimate_performance, plot_performance
+from counterpoise import estimate_performance
 from counterpoise.datasets import make_sinc_shift
+from counterpoise.plot import plot_performance
 
 shift = make_sinc_shift(n=800, m=500, mean=0.5, random_state=0)
 model = LinearRegression().fit(shift.X[:400], shift.y[:400])

@@ -13,8 +13,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from counterpoise import Adapted, Report, plot_overlap, render
+from counterpoise import Adapted, Report
 from counterpoise.datasets import load_breast_cancer_shift
+from counterpoise.plot import plot_overlap
+from counterpoise.report import render
 
 shift = load_breast_cancer_shift()
 estimator = make_pipeline(StandardScaler(), LogisticRegression(C=0.01))

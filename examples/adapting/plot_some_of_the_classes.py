@@ -11,7 +11,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from counterpoise import Adapted, plot_classes
+from counterpoise import Adapted
+from counterpoise.plot import plot_classes
 
 rng = np.random.default_rng(0)
 names = np.array([f"species {k}" for k in range(12)])

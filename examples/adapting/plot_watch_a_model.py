@@ -12,7 +12,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.linear_model import Ridge
 
-from counterpoise import ModelMonitor, plot_monitor
+from counterpoise import ModelMonitor
+from counterpoise.plot import plot_monitor
 
 rng = np.random.default_rng(0)
 

@@ -10,8 +10,8 @@ names both.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from counterpoise import TwinGP, WeightedGPR
 from counterpoise.datasets import make_articulated_pose
+from counterpoise.twin_gp import TwinGP, WeightedGPR
 
 
 def joint_error(answers, poses):

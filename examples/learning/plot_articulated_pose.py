@@ -13,8 +13,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from counterpoise import KLIEP, TwinGP, WeightedGPR, flatten_weights
+from counterpoise import KLIEP, flatten_weights
 from counterpoise.datasets import make_articulated_pose
+from counterpoise.twin_gp import TwinGP, WeightedGPR
 
 KINDS = ("none", "motion", "motion-far", "blur", "selection", "subject", "camera")
 

@@ -16,8 +16,10 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from counterpoise import ULSIF, WeightedSVC, effective_sample_size, plot_path
+from counterpoise import ULSIF, effective_sample_size
 from counterpoise.datasets import make_gaussian_shift
+from counterpoise.plot import plot_path
+from counterpoise.svm import WeightedSVC
 
 N_TRAIN, N_TARGET, N_AXES = 727, 273, 4
 

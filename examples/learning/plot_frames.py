@@ -14,7 +14,11 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 
-from counterpoise import MaxMinDistanceAnalysis, OrthogonalProblem, solve_orthogonal
+from counterpoise.subspaces import (
+    MaxMinDistanceAnalysis,
+    OrthogonalProblem,
+    solve_orthogonal,
+)
 
 rng = np.random.default_rng(1)
 means = np.sqrt(2.0) * rng.standard_normal((7, 10))

@@ -16,7 +16,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.mixture import BayesianGaussianMixture
 
-from counterpoise import KLIEP, TwinGP, WeightedGPR, consensus, flatten_weights
+from counterpoise import KLIEP, flatten_weights
+from counterpoise.twin_gp import TwinGP, WeightedGPR, consensus
 
 rng = np.random.default_rng(0)
 MAKERS = {"GPR": WeightedGPR, "twin GP": lambda **how: TwinGP(divergence="kl", **how)}

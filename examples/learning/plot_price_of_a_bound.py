@@ -11,11 +11,8 @@ kept is an error that says so, and held-out rows tell what the promise is worth 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from counterpoise import (
-    ConvexNetworkClassifier,
-    InfeasibleConstraintError,
-    plot_trade_off,
-)
+from counterpoise.networks import ConvexNetworkClassifier, InfeasibleConstraintError
+from counterpoise.plot import plot_trade_off
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((480, 3))

@@ -9,7 +9,7 @@ between 5 % and 95 % costs little more than the machine at one.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from counterpoise import KernelQuantileRegressor
+from counterpoise.svm import KernelQuantileRegressor
 
 rng = np.random.default_rng(0)
 X = np.sort(rng.uniform(0, 6, size=(300, 1)), axis=0)

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
-from counterpoise import select_classes
+from counterpoise.selection import select_classes
 
 X, y = load_digits(return_X_y=True)
 X = X / 16.0

@@ -9,7 +9,7 @@ no choice of ten goes below, so that one knows when to stop looking.
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
 
-from counterpoise import select_prototypes
+from counterpoise.selection import select_prototypes
 
 X, y = load_digits(return_X_y=True)
 X, y = X[:360], y[:360]

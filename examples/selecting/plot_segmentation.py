@@ -14,7 +14,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from skimage.data import coffee
 
-from counterpoise import plot_segments, segment, segmentation_scores
+from counterpoise.plot import plot_segments
+from counterpoise.selection import segment, segmentation_scores
 
 photograph = coffee()
 sparsities = [0.5, 0.2, 0.02]

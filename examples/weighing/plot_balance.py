@@ -8,8 +8,9 @@ are apart, before and after weighing. Below 0.1 standard deviations is the usual
 
 import matplotlib.pyplot as plt
 
-from counterpoise import AutoWeights, plot_balance
+from counterpoise import AutoWeights
 from counterpoise.datasets import load_diabetes_shift
+from counterpoise.plot import plot_balance
 
 shift = load_diabetes_shift()
 try:

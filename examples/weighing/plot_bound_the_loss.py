@@ -12,13 +12,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
-from counterpoise import (
-    DiscrepancyWeights,
-    WeightedKernelRidge,
-    bounds,
-    discrepancy_spectrum,
-    plot_spectrum,
-)
+from counterpoise import DiscrepancyWeights, bounds
+from counterpoise.models import WeightedKernelRidge
+from counterpoise.plot import plot_spectrum
+from counterpoise.shift import discrepancy_spectrum
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 2))

@@ -10,8 +10,9 @@ holds out rows of both samples has a maximum where the truth has it.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from counterpoise import KLIEP, plot_selection
+from counterpoise import KLIEP
 from counterpoise.datasets import make_gaussian_shift
+from counterpoise.plot import plot_selection
 
 shift = make_gaussian_shift(10, n=400, m=400, random_state=0)
 truth = shift.ratio / shift.ratio.mean()

@@ -37,6 +37,21 @@ from counterpoise.svm.path import ValidationCurve
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+__all__ = [
+    "plot_balance",
+    "plot_classes",
+    "plot_convergence",
+    "plot_monitor",
+    "plot_overlap",
+    "plot_path",
+    "plot_performance",
+    "plot_segments",
+    "plot_selection",
+    "plot_spectrum",
+    "plot_trade_off",
+    "plot_weights",
+]
+
 WEIGHT_PLOTS = ("sorted", "histogram", "lorenz", "clipping")
 CLASS_PLOTS = ("shares", "training")
 
@@ -78,7 +93,8 @@ def plot_balance(
 
     Examples
     --------
-    >>> from counterpoise import ULSIF, plot_balance
+    >>> from counterpoise import ULSIF
+    >>> from counterpoise.plot import plot_balance
     >>> from counterpoise.datasets import make_sinc_shift
     >>> shift = make_sinc_shift(n=80, m=60, random_state=0)
     >>> fitted = ULSIF(gamma=1.0, regularization=0.1)
@@ -104,7 +120,8 @@ def plot_overlap(fitted: object, *, ax: "Axes | None" = None) -> "Axes":
 
     Examples
     --------
-    >>> from counterpoise import ULSIF, plot_overlap
+    >>> from counterpoise import ULSIF
+    >>> from counterpoise.plot import plot_overlap
     >>> from counterpoise.datasets import make_sinc_shift
     >>> shift = make_sinc_shift(n=80, m=60, random_state=0)
     >>> fitted = ULSIF(gamma=1.0, regularization=0.1)
@@ -135,7 +152,8 @@ def plot_weights(
 
     Examples
     --------
-    >>> from counterpoise import ULSIF, plot_weights
+    >>> from counterpoise import ULSIF
+    >>> from counterpoise.plot import plot_weights
     >>> from counterpoise.datasets import make_sinc_shift
     >>> shift = make_sinc_shift(n=80, m=60, random_state=0)
     >>> fitted = ULSIF(gamma=1.0, regularization=0.1)
@@ -175,7 +193,8 @@ def plot_selection(fitted: object, *, ax: "Axes | None" = None) -> "Axes":
 
     Examples
     --------
-    >>> from counterpoise import ULSIF, plot_selection
+    >>> from counterpoise import ULSIF
+    >>> from counterpoise.plot import plot_selection
     >>> from counterpoise.datasets import make_sinc_shift
     >>> shift = make_sinc_shift(n=80, m=60, random_state=0)
     >>> fitted = ULSIF(random_state=0)
@@ -218,7 +237,8 @@ def plot_convergence(
 
     Examples
     --------
-    >>> from counterpoise import KLIEP, plot_convergence
+    >>> from counterpoise import KLIEP
+    >>> from counterpoise.plot import plot_convergence
     >>> from counterpoise.datasets import make_sinc_shift
     >>> shift = make_sinc_shift(n=80, m=60, random_state=0)
     >>> fitted = KLIEP(gamma=1.0)
@@ -282,7 +302,8 @@ def plot_spectrum(fitted: object, *, ax: "Axes | None" = None) -> "Axes":
 
     Examples
     --------
-    >>> from counterpoise import DiscrepancyWeights, plot_spectrum
+    >>> from counterpoise import DiscrepancyWeights
+    >>> from counterpoise.plot import plot_spectrum
     >>> from counterpoise.datasets import make_sinc_shift
     >>> shift = make_sinc_shift(n=80, m=60, random_state=0)
     >>> fitted = DiscrepancyWeights()
@@ -314,7 +335,8 @@ def plot_classes(
 
     Examples
     --------
-    >>> from counterpoise import PartialWeights, plot_classes
+    >>> from counterpoise import PartialWeights
+    >>> from counterpoise.plot import plot_classes
     >>> from counterpoise.datasets import make_class_subset
     >>> shift = make_class_subset(separation=8.0, random_state=0)
     >>> fitted = PartialWeights(random_state=0).fit(
@@ -361,7 +383,8 @@ def plot_performance(
 
     Examples
     --------
-    >>> from counterpoise import Record, plot_performance
+    >>> from counterpoise import Record
+    >>> from counterpoise.plot import plot_performance
     >>> told = {"value": 1.0, "low": 0.5, "high": 2.0}
     >>> section = {"metrics": {"mse": {"metric": "mse", "source": told}}}
     >>> plot_performance(Record.from_dict({"performance": section})).get_xlabel()
@@ -431,7 +454,8 @@ def plot_path(fitted: object, *, ax: "Axes | None" = None) -> "Axes":
     Examples
     --------
     >>> import numpy as np
-    >>> from counterpoise import WeightedSVC, plot_path
+    >>> from counterpoise.plot import plot_path
+    >>> from counterpoise.svm import WeightedSVC
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((60, 2))
     >>> y = X[:, 0] + rng.standard_normal(60) > 0
@@ -477,7 +501,8 @@ def plot_trade_off(curve: TradeOff, *, ax: "Axes | None" = None) -> "Axes":
     Examples
     --------
     >>> import numpy as np
-    >>> from counterpoise import ConvexNetworkClassifier, plot_trade_off
+    >>> from counterpoise.networks import ConvexNetworkClassifier
+    >>> from counterpoise.plot import plot_trade_off
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((50, 2))
     >>> net = ConvexNetworkClassifier(hidden=(), random_state=0)
@@ -519,7 +544,7 @@ def plot_segments(
     Examples
     --------
     >>> import numpy as np
-    >>> from counterpoise import plot_segments
+    >>> from counterpoise.plot import plot_segments
     >>> stripes = np.tile(np.arange(6) // 2, (4, 1))
     >>> plot_segments(np.zeros((4, 6)), stripes).get_title()
     '3 segments'

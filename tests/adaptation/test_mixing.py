@@ -9,10 +9,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from counterpoise import ULSIF, Adapted, WeightedSVC, WeightedSVR
+from counterpoise import ULSIF, Adapted
 from counterpoise.adaptation.guard import choose_mixing, follows_path, mixed
 from counterpoise.performance.intervals import folds_of
 from counterpoise.performance.metrics import as_metric
+from counterpoise.svm import WeightedSVC, WeightedSVR
 
 
 def shifted(n: int = 240, seed: int = 0) -> Any:

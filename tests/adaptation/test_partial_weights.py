@@ -19,9 +19,9 @@ from counterpoise import (
     NoTargetWarning,
     PartialWeights,
     WeakClassifierWarning,
-    select_classes,
 )
 from counterpoise.adaptation.partial import prior_by_em
+from counterpoise.selection import select_classes
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")

@@ -8,7 +8,8 @@ from sklearn.datasets import make_moons
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from counterpoise import NoTargetWarning, TransductiveSVC, WeightedSVC
+from counterpoise import NoTargetWarning
+from counterpoise.svm import TransductiveSVC, WeightedSVC
 
 GAMMA = 4.0
 

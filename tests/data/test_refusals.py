@@ -6,9 +6,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
 import counterpoise
-from counterpoise import Adapted, UniformWeights, WeightedSVC
+from counterpoise import Adapted, UniformWeights
 from counterpoise.cli.terminal import BAD_DATA, code_of
 from counterpoise.errors import InvalidInputError, InvalidTypeError
+from counterpoise.svm import WeightedSVC
 from counterpoise.weights.registry import WEIGHT_ESTIMATORS
 
 X = np.random.default_rng(0).normal(size=(40, 2))

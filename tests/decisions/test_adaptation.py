@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from counterpoise import Adapted, InvalidInputError, WeightedSVC, WeightedSVR
+from counterpoise import Adapted, InvalidInputError
 from counterpoise.adaptation.adapted import (
     CutTargetWarning,
     FarTargetWarning,
@@ -60,6 +60,7 @@ from counterpoise.data.samples import Samples
 from counterpoise.data.two_samples import flatten_weights
 from counterpoise.errors import PartialOverlapWarning
 from counterpoise.performance.metrics import as_metric
+from counterpoise.svm import WeightedSVC, WeightedSVR
 from counterpoise.svm.transductive import _worst_pair as worst_pair
 from counterpoise.weights.base import UniformWeights
 from counterpoise.weights.discrepancy import DiscrepancyWeights

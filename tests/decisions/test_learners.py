@@ -11,14 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPRegressor
 from sklearn.svm import SVC
 
-from counterpoise import (
-    ConvexNetworkClassifier,
-    InfeasibleConstraintError,
-    WeightedKernelRidge,
-    WeightedSVC,
-)
 from counterpoise.data import memory_budget
 from counterpoise.errors import InvalidInputError
+from counterpoise.models import WeightedKernelRidge
 from counterpoise.models.boosting import (
     BoostedClassifier,
     BoostedRegressor,
@@ -26,6 +21,7 @@ from counterpoise.models.boosting import (
     boosting_for,
     boosting_of,
 )
+from counterpoise.networks import ConvexNetworkClassifier, InfeasibleConstraintError
 from counterpoise.networks import constraints as infeasible
 from counterpoise.networks.base import warm_start_weights
 from counterpoise.networks.constraints import (
@@ -37,7 +33,7 @@ from counterpoise.networks.constraints import (
 )
 from counterpoise.optim.dc_network.constraints import BestOfAll, MeanWithin
 from counterpoise.optim.dc_network.network import Network, NetworkObjective, Sigmoid
-from counterpoise.svm import ValidationCurve
+from counterpoise.svm import ValidationCurve, WeightedSVC
 from counterpoise.svm.path import (
     Trace,
     average_curve,

@@ -5,14 +5,18 @@ import warnings
 import numpy as np
 import pytest
 
-from counterpoise import SubsetSelector, select_classes, select_representatives
 from counterpoise.data import memory_budget
 from counterpoise.optim.assignment import problem as one_word
 from counterpoise.optim.assignment.local_search import improved_set
 from counterpoise.optim.assignment.problem import SparseAssignment
 from counterpoise.optim.assignment.selection_problem import twins
 from counterpoise.optim.assignment.solvers import BestAssignment
-from counterpoise.selection import Prototypes
+from counterpoise.selection import (
+    Prototypes,
+    SubsetSelector,
+    select_classes,
+    select_representatives,
+)
 from counterpoise.selection import classes as class_rules
 from counterpoise.selection.subset_selector import (
     active_words,

@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from counterpoise import (
+from counterpoise.errors import InvalidInputError
+from counterpoise.optim import Certificate, attested
+from counterpoise.subspaces import (
     MaxMinDistanceAnalysis,
     OrthogonalGraphClustering,
     OrthogonalProblem,
     SharedSubspace,
+    shared_subspace,
     solve_orthogonal,
 )
-from counterpoise.errors import InvalidInputError
-from counterpoise.optim import Certificate, attested
 from counterpoise.subspaces import clustering as graph_clustering
 from counterpoise.subspaces import discriminant as max_min_distance
-from counterpoise.subspaces import shared_subspace
 from counterpoise.subspaces.discriminant import class_means, coinciding, pose_distances
 from counterpoise.subspaces.orthogonal import read_start, warn_if_not_converged
 

@@ -6,7 +6,7 @@ import torch
 from deep.partial_samples import make_partial, training
 from sklearn.exceptions import ConvergenceWarning
 
-from counterpoise import InvalidInputError, select_classes
+from counterpoise import InvalidInputError
 from counterpoise.deep import PartialDomainClassifier
 from counterpoise.deep.training import (
     Schedule,
@@ -14,6 +14,7 @@ from counterpoise.deep.training import (
     effective_classes,
     linear_auc,
 )
+from counterpoise.selection import select_classes
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::counterpoise.WeakClassifierWarning",

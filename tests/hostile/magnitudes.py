@@ -9,7 +9,11 @@ from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import counterpoise as cp
+from counterpoise.models import WeightedKernelRidge
 from counterpoise.optim import PathError
+from counterpoise.selection import select_prototypes, select_representatives
+from counterpoise.shift import discrepancy_spectrum
+from counterpoise.subspaces import MaxMinDistanceAnalysis, SharedSubspace
 from counterpoise.weights.registry import WEIGHT_ESTIMATORS, with_parameters
 
 Case = dict[str, Any]
@@ -139,12 +143,16 @@ def _subspace(model: Any, *, target: bool) -> Any:
 
 
 def _prototypes(case: Case) -> list[Any]:
-    found = cp.select_prototypes(case["X"], 2, sample_weight=case["w"])
-    return [found.indices, found.cost, cp.select_representatives(case["X"], 2)]
+    found = select_prototypes(case["X"], 2, sample_weight=case["w"])
+    return [
+        found.indices,
+        found.cost,
+        select_representatives(case["X"], 2),
+    ]
 
 
 def _selector(case: Case) -> list[Any]:
-    found = cp.SubsetSelector(sparsity=0.3, max_iter=300).fit(
+    found = cp.selection.SubsetSelector(sparsity=0.3, max_iter=300).fit(
         case["X"], sample_weight=case["w"]
     )
     return [found.assignment_, found.selected_]
@@ -167,12 +175,12 @@ def _partial(case: Case) -> list[Any]:
 
 
 def _clusters(case: Case) -> list[Any]:
-    one = cp.OrthogonalGraphClustering(2, n_neighbors=3, n_init=1, max_iter=5)
+    one = cp.subspaces.OrthogonalGraphClustering(2, n_neighbors=3, n_init=1, max_iter=5)
     return [one.fit(case["X"]).labels_, one.indicator_]
 
 
 def _one_class(case: Case) -> list[Any]:
-    one = cp.OneClassSVMPath().fit(case["X"], sample_weight=case["w"])
+    one = cp.svm.OneClassSVMPath().fit(case["X"], sample_weight=case["w"])
     return [one.decision_function(case["X_target"])]
 
 
@@ -191,27 +199,27 @@ SUBJECTS: dict[str, Callable[[Case], list[Any]]] = {
     "Adapted": _adapted,
     "estimate_performance": _performance,
     "PartialWeights": _partial,
-    "WeightedKernelRidge": _learner(cp.WeightedKernelRidge()),
-    "WeightedKernelRidge linear": _learner(cp.WeightedKernelRidge(kernel="linear")),
-    "WeightedKernelRidge poly": _learner(cp.WeightedKernelRidge(kernel="poly")),
-    "WeightedKernelRidge of rank 5": _learner(cp.WeightedKernelRidge(rank=5)),
-    "WeightedSVC": _learner(cp.WeightedSVC(), classes=True),
-    "WeightedSVR": _learner(cp.WeightedSVR()),
-    "KernelQuantileRegressor": _learner(cp.KernelQuantileRegressor()),
+    "WeightedKernelRidge": _learner(WeightedKernelRidge()),
+    "WeightedKernelRidge linear": _learner(WeightedKernelRidge(kernel="linear")),
+    "WeightedKernelRidge poly": _learner(WeightedKernelRidge(kernel="poly")),
+    "WeightedKernelRidge of rank 5": _learner(WeightedKernelRidge(rank=5)),
+    "WeightedSVC": _learner(cp.svm.WeightedSVC(), classes=True),
+    "WeightedSVR": _learner(cp.svm.WeightedSVR()),
+    "KernelQuantileRegressor": _learner(cp.svm.KernelQuantileRegressor()),
     "OneClassSVMPath": _one_class,
-    "TwinGP": _learner(cp.TwinGP()),
-    "WeightedGPR": _learner(cp.WeightedGPR()),
-    "WeightedKNN": _learner(cp.WeightedKNN()),
+    "TwinGP": _learner(cp.twin_gp.TwinGP()),
+    "WeightedGPR": _learner(cp.twin_gp.WeightedGPR()),
+    "WeightedKNN": _learner(cp.twin_gp.WeightedKNN()),
     "ConvexNetworkRegressor": _learner(
-        cp.ConvexNetworkRegressor(hidden=(2,), max_rounds=2, random_state=0)
+        cp.networks.ConvexNetworkRegressor(hidden=(2,), max_rounds=2, random_state=0)
     ),
     "ConvexNetworkClassifier": _learner(
-        cp.ConvexNetworkClassifier(hidden=(2,), max_rounds=2, random_state=0),
+        cp.networks.ConvexNetworkClassifier(hidden=(2,), max_rounds=2, random_state=0),
         classes=True,
     ),
     "mmd": _measure(cp.mmd, "value", "unbiased_square", "gamma"),
     "discrepancy": _measure(cp.discrepancy),
-    "discrepancy_spectrum": _measure(cp.discrepancy_spectrum, "eigenvalues", "value"),
+    "discrepancy_spectrum": _measure(discrepancy_spectrum, "eigenvalues", "value"),
     "domain_auc": _measure(cp.domain_auc, random_state=0),
     "overlap": _measure(cp.overlap, "auc", "uncovered_fraction", random_state=0),
     "diagnose": _measure(cp.diagnose, "auc", "mmd", n_permutations=9, random_state=0),
@@ -219,9 +227,9 @@ SUBJECTS: dict[str, Callable[[Case], list[Any]]] = {
     "select_prototypes, select_representatives": _prototypes,
     "SubsetSelector": _selector,
     "MaxMinDistanceAnalysis": _subspace(
-        cp.MaxMinDistanceAnalysis(1, random_state=0), target=False
+        MaxMinDistanceAnalysis(1, random_state=0), target=False
     ),
-    "SharedSubspace": _subspace(cp.SharedSubspace(1, random_state=0), target=True),
+    "SharedSubspace": _subspace(SharedSubspace(1, random_state=0), target=True),
     "OrthogonalGraphClustering": _clusters,
 }
 # What costs more than a few hundredths of a second a case.

@@ -39,7 +39,7 @@ def test_a_ridge_of_huge_products_is_refused_in_a_sentence(kernel, magnitude):
     X, y = rng.normal(size=(30, 2)), rng.normal(size=30)
     X[3] *= magnitude
     with pytest.raises(cp.InvalidInputError, match="divide the columns"):
-        cp.WeightedKernelRidge(kernel=kernel).fit(X, y)
+        cp.models.WeightedKernelRidge(kernel=kernel).fit(X, y)
 
 
 @pytest.mark.parametrize("name", ["WeightedSVR", "KernelQuantileRegressor", "TwinGP",
@@ -113,7 +113,7 @@ def test_more_rows_than_memory_are_refused_by_an_exact_ridge():
     X = np.zeros((100_000, 1))
     told = r"100000 rows takes 74.5 GiB, above .* 1.0 GiB: give a rank"
     with pytest.raises(cp.InvalidInputError, match=told):
-        cp.WeightedKernelRidge(gamma=1.0).fit(X, X[:, 0])
+        cp.models.WeightedKernelRidge(gamma=1.0).fit(X, X[:, 0])
 
 
 @pytest.mark.filterwarnings("ignore:.* of the target rows have hardly any source rows")
@@ -147,7 +147,7 @@ def test_a_network_refuses_columns_whose_coefficients_are_no_floats():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 2)) * [1.0, 1e-310]
     with pytest.raises(cp.InvalidInputError, match=r"column 1 .* multiply the column"):
-        cp.ConvexNetworkRegressor().fit(X, X[:, 0])
+        cp.networks.ConvexNetworkRegressor().fit(X, X[:, 0])
 
 
 @pytest.mark.parametrize("magnitude", [1e60, 1e80, 1e94, 1e130])

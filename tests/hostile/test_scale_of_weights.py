@@ -11,24 +11,26 @@ from sklearn.svm import SVC
 from counterpoise import (
     ULSIF,
     Adapted,
-    ConvexNetworkRegressor,
     InvalidInputError,
     NoOverlapError,
     PartialWeights,
-    SubsetSelector,
-    WeightedGPR,
-    WeightedKernelRidge,
-    WeightedSVC,
     diagnose,
     discrepancy,
-    discrepancy_spectrum,
     domain_auc,
     estimate_performance,
     mmd,
     overlap,
+)
+from counterpoise.models import WeightedKernelRidge
+from counterpoise.networks import ConvexNetworkRegressor
+from counterpoise.selection import (
+    SubsetSelector,
     select_prototypes,
     select_representatives,
 )
+from counterpoise.shift import discrepancy_spectrum
+from counterpoise.svm import WeightedSVC
+from counterpoise.twin_gp import WeightedGPR
 from counterpoise.weights.registry import WEIGHT_ESTIMATORS, with_parameters
 
 WEIGHTED = [

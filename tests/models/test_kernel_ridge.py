@@ -267,7 +267,7 @@ def test_it_works_in_grid_search():
 
 
 def test_it_is_public():
-    assert counterpoise.WeightedKernelRidge is WeightedKernelRidge
+    assert counterpoise.models.WeightedKernelRidge is WeightedKernelRidge
 
 
 EVERY = [WeightedKernelRidge(), WeightedKernelRidge(rank=150)]

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from counterpoise import (
+from counterpoise import InvalidInputError
+from counterpoise.networks import (
     ConvexNetworkClassifier,
     ConvexNetworkRegressor,
     InfeasibleConstraintError,
-    InvalidInputError,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

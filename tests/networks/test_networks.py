@@ -17,7 +17,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from counterpoise import ConvexNetworkClassifier, ConvexNetworkRegressor
+from counterpoise.networks import ConvexNetworkClassifier, ConvexNetworkRegressor
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

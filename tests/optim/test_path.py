@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from counterpoise import WeightedSVC
 from counterpoise.optim import (
     Breakpoint,
     Certificate,
@@ -15,6 +14,7 @@ from counterpoise.optim import (
 )
 from counterpoise.optim.quadratic_path.follower import Follower, from_zero
 from counterpoise.optim.quadratic_path.problem import DenseRows
+from counterpoise.svm import WeightedSVC
 from counterpoise.weights.least_squares_search import PenaltyPath
 
 

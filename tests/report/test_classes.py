@@ -13,15 +13,10 @@ from deep.partial_samples import make_partial
 from matplotlib import pyplot as plt
 from sklearn.linear_model import LogisticRegression
 
-from counterpoise import (
-    Adapted,
-    InvalidInputError,
-    PartialWeights,
-    Report,
-    plot_classes,
-    render,
-)
+from counterpoise import Adapted, InvalidInputError, PartialWeights, Report
 from counterpoise.deep.training import TrainingRecord
+from counterpoise.plot import plot_classes
+from counterpoise.report import render
 
 
 @pytest.fixture(scope="module")

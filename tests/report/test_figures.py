@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from report.records_at_hand import complete, full
 
-from counterpoise import KLIEP, ConvexNetworkClassifier, DiscrepancyWeights, diagnose
+from counterpoise import KLIEP, DiscrepancyWeights, diagnose
 from counterpoise.datasets import make_sinc_shift
 from counterpoise.figures.canvas import BLUE, ORANGE
 from counterpoise.figures.draw import (
@@ -16,6 +16,7 @@ from counterpoise.figures.draw import (
     draw_slices,
     draw_widths,
 )
+from counterpoise.networks import ConvexNetworkClassifier
 from counterpoise.plot import (
     plot_balance,
     plot_convergence,

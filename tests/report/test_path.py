@@ -6,10 +6,13 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from counterpoise import Report, WeightedSVC, WeightedSVR, plot_path, render
+from counterpoise import Report
 from counterpoise.adaptation.guard import choose_mixing
 from counterpoise.performance.intervals import folds_of
 from counterpoise.performance.metrics import as_metric
+from counterpoise.plot import plot_path
+from counterpoise.report import render
+from counterpoise.svm import WeightedSVC, WeightedSVR
 
 mpl.use("agg")
 

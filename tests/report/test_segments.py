@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-from counterpoise import Segmentation, plot_segments
 from counterpoise.figures.methods import outline
+from counterpoise.plot import plot_segments
+from counterpoise.selection import Segmentation
 
 mpl.use("agg")
 

@@ -5,7 +5,9 @@ import pytest
 from report.watched_at_hand import watched
 from sklearn.linear_model import LinearRegression
 
-from counterpoise import InvalidInputError, ModelMonitor, Report, plot_monitor, render
+from counterpoise import InvalidInputError, ModelMonitor, Report
+from counterpoise.plot import plot_monitor
+from counterpoise.report import render
 
 
 def test_the_page_of_a_watch_has_no_script_and_escapes_what_it_shows():

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
-from counterpoise import ClassSelection, select_classes
+from counterpoise.selection import ClassSelection, select_classes
 from counterpoise.weights.partial import (
     auto_sparsity,
     classes_by_probabilities,

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from counterpoise import SubsetSelector
+from counterpoise.selection import SubsetSelector
 
 # Labels are places among words that are numbered as rows are, so that rows in another
 # order get the same words by other numbers; scikit-learn says so of its KMeans too.

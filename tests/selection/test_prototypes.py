@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import pairwise_distances
 
-from counterpoise import Prototypes, select_prototypes, select_representatives
+from counterpoise.selection import Prototypes, select_prototypes, select_representatives
 
 
 def points(n=12, seed=0):

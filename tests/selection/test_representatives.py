@@ -12,9 +12,9 @@ from sklearn.metrics import pairwise_distances
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from counterpoise import SubsetSelector
 from counterpoise.data import memory_budget
 from counterpoise.optim.assignment.problem import SparseAssignment, one_word_penalty
+from counterpoise.selection import SubsetSelector
 
 SOLVERS = ("auto", "proximal-admm", "slack-admm", "original", "conic")
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import mutual_info_score, rand_score
 
-from counterpoise import segmentation_scores
 from counterpoise.errors import InvalidInputError, InvalidTypeError
+from counterpoise.selection import segmentation_scores
 
 
 def drawn(seed, k, shape=(30, 40)):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from counterpoise import Segmentation, segment, segmentation_scores
 from counterpoise.errors import InvalidInputError, InvalidTypeError
+from counterpoise.selection import Segmentation, segment, segmentation_scores
 
 EIGHT = np.ones((3, 3))
 
@@ -240,10 +240,11 @@ def test_parameters_that_cannot_be_are_named(parameters, words):
 def test_without_scikit_image_the_error_names_the_extra():
     code = (
         "import sys; sys.modules['skimage'] = None\n"
-        "import numpy as np, counterpoise\n"
-        "print(counterpoise.segmentation_scores([[0, 1]], [[0, 1]]).covering)\n"
+        "import numpy as np\n"
+        "from counterpoise import selection\n"
+        "print(selection.segmentation_scores([[0, 1]], [[0, 1]]).covering)\n"
         "try:\n"
-        "    counterpoise.segment(np.zeros((9, 9)))\n"
+        "    selection.segment(np.zeros((9, 9)))\n"
         "except ImportError as error:\n"
         "    print(error)\n"
     )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from optim.assignment.random_assignments import graph
 
-from counterpoise import SelectionPath, SubsetSelector
+from counterpoise.selection import SelectionPath, SubsetSelector
 
 
 def fitted(**given):

@@ -5,7 +5,7 @@ import pytest
 from optim.assignment.random_assignments import graph
 from sklearn.exceptions import ConvergenceWarning
 
-from counterpoise import SubsetSelector
+from counterpoise.selection import SubsetSelector
 
 
 def points(n=30):

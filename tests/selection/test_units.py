@@ -8,12 +8,12 @@ from optim.assignment.random_assignments import graph, random_costs
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from counterpoise import SubsetSelector, select_prototypes
 from counterpoise.optim.assignment.problem import (
     AssignmentDual,
     SparseAssignment,
     one_word_penalty,
 )
+from counterpoise.selection import SubsetSelector, select_prototypes
 
 UNITS = (1e-150, 1e-75, 1e-10, 1e10, 1e75, 1e137)
 

@@ -398,4 +398,4 @@ def test_bad_tables_are_refused_at_the_door(two):
 
 def test_the_measures_are_public():
     assert counterpoise.discrepancy is discrepancy
-    assert counterpoise.discrepancy_spectrum is discrepancy_spectrum
+    assert counterpoise.shift.discrepancy_spectrum is discrepancy_spectrum

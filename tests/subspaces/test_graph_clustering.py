@@ -10,8 +10,8 @@ from sklearn.datasets import load_iris, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import NearestNeighbors
 
-from counterpoise import OrthogonalGraphClustering
 from counterpoise.errors import InvalidInputError
+from counterpoise.subspaces import OrthogonalGraphClustering
 from counterpoise.subspaces.clustering import neighbor_graph
 
 MOONS, HALVES = make_moons(200, noise=0.05, random_state=0)

@@ -12,8 +12,8 @@ from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from counterpoise import MaxMinDistanceAnalysis
 from counterpoise.errors import InvalidInputError
+from counterpoise.subspaces import MaxMinDistanceAnalysis
 
 X, Y = load_wine(return_X_y=True)
 

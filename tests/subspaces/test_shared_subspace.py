@@ -7,8 +7,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 
-from counterpoise import MaxMinDistanceAnalysis, NoTargetWarning, SharedSubspace
+from counterpoise import NoTargetWarning
 from counterpoise.errors import InvalidInputError
+from counterpoise.subspaces import MaxMinDistanceAnalysis, SharedSubspace
 
 
 def shifted(seed=0, columns=6, rows=60):

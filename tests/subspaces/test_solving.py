@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from counterpoise import OrthogonalProblem, solve_orthogonal
 from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.optim import (
     Eigenvectors,
@@ -15,6 +14,7 @@ from counterpoise.optim import (
     SpectralRounds,
 )
 from counterpoise.optim.stiefel.solvers import orthogonal_solver
+from counterpoise.subspaces import OrthogonalProblem, solve_orthogonal
 
 rng = np.random.default_rng(0)
 M = rng.standard_normal((6, 6))

@@ -466,4 +466,4 @@ def test_too_few_rounds_are_said():
 
 
 def test_it_is_a_public_name():
-    assert counterpoise.consensus is consensus
+    assert counterpoise.twin_gp.consensus is consensus

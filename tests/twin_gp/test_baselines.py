@@ -9,9 +9,9 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.neighbors import KNeighborsRegressor
 
-from counterpoise import DirectTwinGP, WeightedGPR, WeightedKNN
 from counterpoise.data import memory_budget
 from counterpoise.datasets import make_articulated_pose
+from counterpoise.twin_gp import DirectTwinGP, WeightedGPR, WeightedKNN
 
 
 def data(seed=0, n=120):

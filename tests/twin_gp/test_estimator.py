@@ -11,9 +11,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import counterpoise
-from counterpoise import DirectTwinGP, TwinGP, WeightedGPR
 from counterpoise.data import memory_budget
 from counterpoise.datasets import make_articulated_pose
+from counterpoise.twin_gp import DirectTwinGP, TwinGP, WeightedGPR
 from counterpoise.twin_gp import approximations as building
 from counterpoise.twin_gp.approximations import ExactModel, LandmarkModel
 
@@ -507,4 +507,4 @@ def test_a_tiny_ridge_is_said():
 
 
 def test_the_public_names_are_there():
-    assert counterpoise.TwinGP is TwinGP
+    assert counterpoise.twin_gp.TwinGP is TwinGP

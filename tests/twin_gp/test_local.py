@@ -7,9 +7,9 @@ import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 
-from counterpoise import TwinGP
 from counterpoise.data import memory_budget
 from counterpoise.datasets import make_articulated_pose
+from counterpoise.twin_gp import TwinGP
 from counterpoise.twin_gp.approximations import LocalModel, Neighbors, first_ones
 from counterpoise.twin_gp.problem import DIVERGENCES, Settings, TwinRows
 

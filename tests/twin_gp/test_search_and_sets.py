@@ -5,10 +5,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from counterpoise import DirectTwinGP, TwinGP, WeightedGPR, WeightedKNN
 from counterpoise.data import memory_budget
 from counterpoise.datasets import make_articulated_pose
-from counterpoise.twin_gp import base
+from counterpoise.twin_gp import DirectTwinGP, TwinGP, WeightedGPR, WeightedKNN, base
 from counterpoise.twin_gp.problem import TwinRows
 from counterpoise.twin_gp.search import Axis, search, splits
 

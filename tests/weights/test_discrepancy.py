@@ -16,13 +16,13 @@ from sklearn.model_selection import GridSearchCV
 from counterpoise import (
     Adapted,
     DiscrepancyWeights,
-    WeightedKernelRidge,
     discrepancy,
     estimate_performance,
     load_model,
     target_scorer,
 )
 from counterpoise.datasets import make_gaussian_shift
+from counterpoise.models import WeightedKernelRidge
 from counterpoise.weights.discrepancy import DISCREPANCY_SOLVERS
 
 PLAIN = {"standardize": False, "add_constant": False}

@@ -291,7 +291,8 @@ def log_to_mlflow(record: Report, *, prefix: str = "", artifact: bool = True) ->
 
     Examples
     --------
-    >>> from counterpoise import Record, log_to_mlflow
+    >>> from counterpoise import Record
+    >>> from counterpoise.report import log_to_mlflow
     >>> record = Record.from_dict({"shift": {"auc": 0.7}})
     >>> record.metrics()
     {'shift.auc': 0.7}

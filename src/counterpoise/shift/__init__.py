@@ -1,1 +1,5 @@
 """Diagnosis of distribution shift."""
+
+from counterpoise.shift.discrepancy_distance import discrepancy_spectrum
+
+__all__ = ["discrepancy_spectrum"]

@@ -95,7 +95,7 @@ def solve_orthogonal(
     Examples
     --------
     >>> import numpy as np
-    >>> from counterpoise import OrthogonalProblem, solve_orthogonal
+    >>> from counterpoise.subspaces import OrthogonalProblem, solve_orthogonal
     >>> M = np.diag([3.0, 1.0, 2.0])
     >>> solution = solve_orthogonal(OrthogonalProblem(M, n_columns=1))
     >>> round(solution.certificate.objective, 6), solution.converged
