@@ -99,8 +99,8 @@ def one(shift: Shift, seed: int) -> dict[str, Any]:
         drawn = rng.choice(others, wanted.n_labels, replace=False)
         again = estimate_performance(
             *given,
-            X_lab=shift.X_target[drawn],
-            y_lab=shift.y_target[drawn],
+            X_target_labeled=shift.X_target[drawn],
+            y_target_labeled=shift.y_target[drawn],
             precision=PRECISION,
             random_state=seed,
         )

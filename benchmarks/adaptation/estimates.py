@@ -153,7 +153,7 @@ def one(shift: Shift, seed: int) -> dict[str, Any]:
             [None] if shift.kind == "regression" else [None, "error_rate", "roc_auc"]
         )
         got = estimate_performance(
-            model, X, y, X_target, metrics=wanted, random_state=seed
+            model, X, y, X_target, scoring=wanted, random_state=seed
         )
         truths = {
             key: as_metric(key, model, y).value(model, X_test, y_test)

@@ -7,7 +7,7 @@ def ours(model, X, y, X_target):
     from counterpoise import diagnose, estimate_performance
 
     estimate = estimate_performance(
-        model, X, y, X_target, metrics="neg_mean_squared_error", random_state=0
+        model, X, y, X_target, scoring="neg_mean_squared_error", random_state=0
     )
     diagnosis = diagnose(X, X_target, random_state=0)
     # the end

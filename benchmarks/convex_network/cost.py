@@ -36,11 +36,11 @@ def run(quick):
     seeds = range(1 if quick else 3)
     for m in ROWS[:2] if quick else ROWS:
         repeat = 2 if m <= 1000 else 1
-        own = [seconds(m, s, repeat, max_rounds=PROVED_ROUNDS) for s in seeds]
+        own = [seconds(m, s, repeat, max_iter=PROVED_ROUNDS) for s in seeds]
         proved[m] = float(np.mean([spent for spent, _ in own]))
         worst = max(one.exactness for _, net in own for one in net.rounds_)
         own = [
-            seconds(m, s, repeat, max_rounds=BOUNDED_ROUNDS, class_error_bound=0.45)
+            seconds(m, s, repeat, max_iter=BOUNDED_ROUNDS, class_error_bound=0.45)
             for s in seeds
         ]
         bounded[m] = float(np.mean([spent for spent, _ in own]))

@@ -61,7 +61,7 @@ def run(quick):
         for kappa, alpha, most in BOUNDED if s < all_ways else BOUNDED[:1]:
             name = _named(kappa, alpha, most)
             net = ConvexNetworkClassifier(
-                class_error_bound=kappa, alpha=alpha, max_rounds=most, random_state=s
+                class_error_bound=kappa, alpha=alpha, max_iter=most, random_state=s
             )
             began = time.process_time()
             try:

@@ -175,7 +175,10 @@ def _worth(case):
         model.fit(pair.X, pair.y)
     few = given.pop("labels", 0)
     if few:
-        given |= {"X_lab": pair.X_target[:few], "y_lab": pair.y_target[:few]}
+        given |= {
+            "X_target_labeled": pair.X_target[:few],
+            "y_target_labeled": pair.y_target[:few],
+        }
     found = cp.estimate_performance(
         model, pair.X, pair.y, pair.X_target, random_state=0, **given
     )

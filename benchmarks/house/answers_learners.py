@@ -150,11 +150,11 @@ def _one_class():
 @answer("path: quantiles")
 def _quantiles():
     pair = numbers(80, 40)
-    model = KernelQuantileRegressor(tau=0.3, gamma=0.5).fit(pair.X, pair.y)
+    model = KernelQuantileRegressor(quantile=0.3, gamma=0.5).fit(pair.X, pair.y)
     path = model.path((0.1, 0.9), X_val=pair.X_target, y_val=pair.y_target)
     return {
         "predicted": model.predict(pair.X_target),
-        "weighted": KernelQuantileRegressor(tau=0.7)
+        "weighted": KernelQuantileRegressor(quantile=0.7)
         .fit(pair.X, pair.y, row_weights(80, whole=False))
         .predict(pair.X_target),
         "path": _followed(path, pair.X_target),
@@ -247,7 +247,7 @@ def _twin(model):
             pair.X_target, 0.8, sample_weight=row_weights(20, whole=False)
         )
     if isinstance(model, TwinGP):
-        found = model.modes(pair.X_target[:3], n_starts=4)
+        found = model.modes(pair.X_target[:3], n_init=4)
         out["modes"] = [picked(one, "outputs", "losses", "gaps") for one in found]
         out["divergence"] = model.divergence_value(pair.X_target, Y_target)
         out["proofs"] = [

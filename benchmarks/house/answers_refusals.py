@@ -55,7 +55,7 @@ CALLS = {
     "gamma": _fit(cp.KLIEP(gamma=-1.0)),
     "gamma, word": _fit(cp.KLIEP(gamma="big")),
     "solver": _fit(cp.KLIEP(solver="best")),
-    "cap": _fit(cp.DiscrepancyWeights(cap=0.02)),
+    "cap": _fit(cp.DiscrepancyWeights(max_weight=0.02)),
     "exponent": _fit(cp.KLIEP(gamma=0.5, exponent=2.0)),
     "tol": _fit(cp.KLIEP(gamma=0.5, tol=0.0)),
     "negative weights": _fit(cp.KLIEP(gamma=0.5), sample_weight=-np.ones(120)),
@@ -78,7 +78,7 @@ CALLS = {
     "scoring": _adapt(scoring="goodness"),
     "diagnose": lambda: cp.diagnose(PAIR.X, PAIR.X_target[:1]),
     "metric": lambda: cp.estimate_performance(
-        LogisticRegression().fit(PAIR.X, PAIR.y), *PAIR[:3], metrics=["goodness"]
+        LogisticRegression().fit(PAIR.X, PAIR.y), *PAIR[:3], scoring=["goodness"]
     ),
     "rows to label": lambda: cp.select_rows_to_label(
         LogisticRegression().fit(PAIR.X, PAIR.y), PAIR.X, PAIR.X_target, 1000
@@ -86,7 +86,7 @@ CALLS = {
     "labels of TwinGP": lambda: cp.twin_gp.TwinGP().fit(PAIR.X, _with(PAIR.X, np.nan)),
     "C": lambda: cp.svm.WeightedSVC(C=-1.0).fit(PAIR.X, PAIR.y),
     "path": lambda: cp.svm.WeightedSVC().fit(PAIR.X, PAIR.y).path(C=(0.0, 1.0)),
-    "tau": lambda: cp.svm.KernelQuantileRegressor(tau=2.0).fit(*numbers()[:2]),
+    "tau": lambda: cp.svm.KernelQuantileRegressor(quantile=2.0).fit(*numbers()[:2]),
     "consensus": lambda: cp.twin_gp.consensus(np.ones(3)),
     "mismatch": lambda: convex.solve(QUADRATIC, convex.Newton()),
     "start": lambda: convex.solve(QUADRATIC, x=np.ones(3)),

@@ -102,20 +102,20 @@ SETTINGS = {
     "RULSIF cv": RULSIF(random_state=0),
     "RULSIF half": RULSIF(relative=0.5, gamma="median", random_state=0),
     "KMM": KMM(random_state=0),
-    "KMM gamma": KMM(gamma=0.5, bound=5.0, slack=0.1),
-    "KMM ridge": KMM(gamma=0.5, ridge=0.01, exponent=0.7),
+    "KMM gamma": KMM(gamma=0.5, max_weight=5.0, slack=0.1),
+    "KMM ridge": KMM(gamma=0.5, alpha=0.01, exponent=0.7),
     **{
         f"KMM {solver}": KMM(gamma=0.5, solver=solver, max_iter=300)
         for solver in ("frank-wolfe", "pairwise", "quadratic")
     },
     "LogLinearKLIEP": LogLinearKLIEP(),
-    "LogLinearKLIEP full": LogLinearKLIEP(statistics="full", ridge=0.1),
+    "LogLinearKLIEP full": LogLinearKLIEP(statistics="full", alpha=0.1),
     "LogLinearKLIEP linear": LogLinearKLIEP(statistics="linear"),
     "LogLinearKLIEP two": LogLinearKLIEP(n_components=2, random_state=0),
     "DiscrepancyWeights": DiscrepancyWeights(),
     "DiscrepancyWeights rbf": DiscrepancyWeights(kernel="rbf"),
     "DiscrepancyWeights poly": DiscrepancyWeights(kernel="poly", degree=2),
-    "DiscrepancyWeights cap": DiscrepancyWeights(cap=3.0, spread=0.1),
+    "DiscrepancyWeights cap": DiscrepancyWeights(max_weight=3.0, spread=0.1),
     "DiscrepancyWeights plain": DiscrepancyWeights(
         add_constant=False, standardize=False
     ),

@@ -96,12 +96,12 @@ def _log_quadratic(X, T, seed):
     left, left_target = (rng.permutation(len(rows)) % 5 == 0 for rows in (X, T))
 
     def score(ridge):
-        part = LogLinearKLIEP(statistics="full", ridge=ridge, allow_no_overlap=True)
+        part = LogLinearKLIEP(statistics="full", alpha=ridge, allow_no_overlap=True)
         part.fit(X[~left], X_target=T[~left_target])
         return part.score(X[left], X_target=T[left_target])
 
     best = max(RIDGES, key=score)
-    fitted = LogLinearKLIEP(statistics="full", ridge=best, allow_no_overlap=True)
+    fitted = LogLinearKLIEP(statistics="full", alpha=best, allow_no_overlap=True)
     return fitted.fit(X, X_target=T).weights_
 
 

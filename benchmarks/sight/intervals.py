@@ -83,7 +83,7 @@ def one(seed: int) -> list[dict[str, Any]]:
     )
     with not_asked:
         got = estimate_performance(
-            model, X, y, X_target, metrics=names, random_state=seed
+            model, X, y, X_target, scoring=names, random_state=seed
         )
     told = []
     for name in names:

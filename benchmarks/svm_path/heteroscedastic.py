@@ -21,7 +21,7 @@ def run(quick):
         chosen = {"C": C, "epsilon": EPSILON, "gamma": GAMMA}
 
         def fit(sweeps):
-            model = HeteroscedasticSVR(**chosen, max_sweeps=sweeps)  # noqa: B023
+            model = HeteroscedasticSVR(**chosen, max_iter=sweeps)  # noqa: B023
             return model.fit(X, y)
 
         fit(2)

@@ -24,7 +24,7 @@ def run(quick: bool) -> dict:
     rng = np.random.default_rng(0)
     model = LogisticRegression().fit(*rows(rng, 2_000))
     X, y = rows(rng, 5_000)
-    monitor = ModelMonitor(model, X=X, y=y, metrics="error_rate", random_state=0)
+    monitor = ModelMonitor(model, X=X, y=y, scoring="error_rate", random_state=0)
     seconds, memory, held, late = [], [], [], []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "watch.skops"

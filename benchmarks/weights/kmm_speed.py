@@ -59,7 +59,7 @@ def _fit(who: str, d: int, n: int, **parameters) -> tuple[list, KMM]:
     shift = gaussian_pair(d, n, n, seed=0)
     kmm = KMM(
         gamma=gamma_of(SIGMA[d]),
-        bound=BOUND,
+        max_weight=BOUND,
         standardize=False,
         allow_no_overlap=True,
         **parameters,
@@ -104,7 +104,7 @@ def _against_cvxpy() -> float | None:
         return None
     shift, n, ridge = gaussian_pair(1, 200, 200, seed=0), 200, 1.0
     gamma = gamma_of(SIGMA[1])
-    kmm = KMM(gamma=gamma, bound=3.0, ridge=ridge, standardize=False, tol=1e-9)
+    kmm = KMM(gamma=gamma, max_weight=3.0, alpha=ridge, standardize=False, tol=1e-9)
     kmm.fit(shift.X, X_target=shift.X_target)
     K = Kernel("rbf", gamma).matrix(shift.X, shift.X) + 1e-13 * np.eye(n)
     cross = Kernel("rbf", gamma).matrix(shift.X, shift.X_target).mean(axis=1)

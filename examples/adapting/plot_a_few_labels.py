@@ -32,8 +32,8 @@ for ax, slope in zip(axes, (1.0, 1.6), strict=True):
         X[600:],
         y[600:],
         X_target,
-        X_lab=X_target[some],
-        y_lab=y_target[some],
+        X_target_labeled=X_target[some],
+        y_target_labeled=y_target[some],
         random_state=0,
     )
     truth = float(np.mean((model.predict(X_target) - y_target) ** 2))

@@ -20,13 +20,21 @@ score = X[:, 0] + X[:, 1] ** 2 + 0.8 * rng.standard_normal(480)
 y = np.where(score > np.quantile(score, 0.875), "rare", "usual")
 
 plain = ConvexNetworkClassifier(
-    hidden=(4,), certify_rounds=False, tol=1e-4, max_rounds=200, random_state=0
+    hidden_layer_sizes=(4,),
+    certify_rounds=False,
+    tol=1e-4,
+    max_iter=200,
+    random_state=0,
 ).fit(X[:240], y[:240])
 found = (plain.predict(X[240:]) == "rare")[y[240:] == "rare"].mean()
 print(f"without a bound {found:.0%} of the rare rows held out are found")
 
 net = ConvexNetworkClassifier(
-    hidden=(4,), tol=1e-3, max_rounds=100, validation_fraction=0.25, random_state=0
+    hidden_layer_sizes=(4,),
+    tol=1e-3,
+    max_iter=100,
+    validation_fraction=0.25,
+    random_state=0,
 )
 curve = net.trade_off(
     X[:240], y[:240], [0.6, 0.4, 0.3, 0.2], constraint="class_error_bound['rare']"

@@ -15,8 +15,8 @@ rng = np.random.default_rng(0)
 X = np.sort(rng.uniform(0, 6, size=(300, 1)), axis=0)
 y = np.sin(X[:, 0]) + rng.normal(size=300) * (0.1 + 0.1 * X[:, 0])
 
-model = KernelQuantileRegressor(tau=0.05, C=5.0, gamma=0.5).fit(X, y)
-path = model.path(taus=(0.05, 0.95))
+model = KernelQuantileRegressor(quantile=0.05, C=5.0, gamma=0.5).fit(X, y)
+path = model.path(quantiles=(0.05, 0.95))
 print(f"{path.n_events} events between 5 % and 95 %, proof: {path.certify()}")
 
 figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")

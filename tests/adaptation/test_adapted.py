@@ -604,7 +604,7 @@ def test_intervals_hold_the_target_as_often_as_promised() -> None:
             calibration_fraction=0.4,
             random_state=0,
         ).fit(shift.X, shift.y, X_target=shift.X_target)
-        low, high = model.predict_interval(shift.X_target, level=0.8).T
+        low, high = model.predict_interval(shift.X_target, confidence_level=0.8).T
         held += int(((low <= shift.y_target) & (shift.y_target <= high)).sum())
         count += len(low)
     assert held / count > 0.8 - 2 * np.sqrt(0.2 * 0.8 / 1000)
@@ -619,7 +619,7 @@ def test_sets_hold_the_class_as_often_as_promised() -> None:
             calibration_fraction=0.3,
             random_state=0,
         ).fit(shift.X, shift.y, X_target=shift.X_target)
-    sets = model.predict_set(shift.X_target, level=0.9)
+    sets = model.predict_set(shift.X_target, confidence_level=0.9)
     place = np.searchsorted(model.classes_, shift.y_target)
     assert sets[np.arange(len(place)), place].mean() > 0.85
     with pytest.raises(ValueError, match="use predict_set"):
@@ -675,7 +675,7 @@ def test_groups_are_held_out_whole_for_calibration() -> None:
         random_state=0,
     ).fit(X, y, X_target=X[:50], groups=groups)
     new_X, new_y = rng.normal(size=(500, 2)), rng.normal(size=500)
-    low, high = model.predict_interval(new_X, level=0.9).T
+    low, high = model.predict_interval(new_X, confidence_level=0.9).T
     assert np.mean((low <= new_y) & (new_y <= high)) > 0.8
 
 

@@ -81,7 +81,7 @@ def test_all_rows_can_be_asked_for_and_no_more():
     model = DummyRegressor().fit(X, X[:, 0])
     assert sorted(select_rows_to_label(model, X, X_target, 5)) == [0, 1, 2, 3, 4]
     for k in (0, 6):
-        with pytest.raises(ValueError, match="k must be"):
+        with pytest.raises(ValueError, match="n_rows must be"):
             select_rows_to_label(model, X, X_target, k)
 
 

@@ -73,7 +73,7 @@ def test_classifiers_have_every_estimate_and_aucs_those_that_are_defined():
         X,
         y,
         X_target,
-        metrics=["neg_log_loss", "accuracy", "roc_auc", "balanced_accuracy"],
+        scoring=["neg_log_loss", "accuracy", "roc_auc", "balanced_accuracy"],
         weight_estimator=FAST,
         random_state=0,
     )
@@ -120,7 +120,13 @@ def test_labelled_rows_see_a_change_that_inputs_do_not_show():
     for twist in (0.0, 3.0):
         X_lab, y_lab = numbers(4, 60, twist=twist)
         found = estimate_performance(
-            model, X, y, X_target, X_lab=X_lab, y_lab=y_lab, weight_estimator=FAST
+            model,
+            X,
+            y,
+            X_target,
+            X_target_labeled=X_lab,
+            y_target_labeled=y_lab,
+            weight_estimator=FAST,
         )
         truth = squared(model, *numbers(5, 20_000, twist=twist))
         assert found.labelled.low < truth < found.labelled.high
@@ -223,7 +229,7 @@ def test_records_are_json_deterministic_and_survive_pickling():
 
     def ask():
         return estimate_performance(
-            model, X, y, X_target, metrics=[None, "f1_macro"], weight_estimator=FAST,
+            model, X, y, X_target, scoring=[None, "f1_macro"], weight_estimator=FAST,
             random_state=3,
         )  # fmt: skip
 
@@ -269,8 +275,11 @@ def test_mixed_tables_tuples_and_pipelines_are_taken():
         ({"level": 1.0}, "level"),
         ({"metrics": []}, "metrics"),
         ({"metrics": ["acuracy"]}, "scoring"),
-        ({"X_lab": np.ones((3, 2))}, "y_lab"),
-        ({"X_lab": np.ones((1, 2)), "y_lab": [1.0]}, "X_lab has 1 row"),
+        ({"X_target_labeled": np.ones((3, 2))}, "y_target_labeled"),
+        (
+            {"X_target_labeled": np.ones((1, 2)), "y_target_labeled": [1.0]},
+            "X_target_labeled has 1 row",
+        ),
         ({"weight_estimator": "kliep"}, "weight_estimator"),
         ({"sample_weight": [1.0]}, "sample_weight"),
         ({"y": [1.0]}, "y has 1 rows"),
@@ -290,8 +299,9 @@ def test_labels_that_are_all_flipped_do_not_pass_for_unchanged():
     X, X_target, X_lab = (rng.normal(size=(n, 2)) for n in (300, 300, 40))
     model = DecisionTreeClassifier().fit(X, X[:, 0] > 0)
     found = estimate_performance(
-        model, X, X[:, 0] > 0, X_target, X_lab=X_lab, y_lab=X_lab[:, 0] <= 0,
-        metrics="error_rate", weight_estimator=FAST,
+        model, X, X[:, 0] > 0, X_target,
+        X_target_labeled=X_lab, y_target_labeled=X_lab[:, 0] <= 0,
+        scoring="error_rate", weight_estimator=FAST,
     )  # fmt: skip
     assert found.check.p_value < 1e-6
     assert found.best.value > 0.9
@@ -309,7 +319,7 @@ def test_groups_make_every_interval_wider():
     for given in (None, groups):
         found = estimate_performance(
             model, X, y, X + 0.3, groups=given, weight_estimator=FAST, random_state=0,
-            metrics=["neg_mean_squared_error", "r2"],
+            scoring=["neg_mean_squared_error", "r2"],
         )["neg_mean_squared_error"]  # fmt: skip
         for name in ("source", "weighted", "direct", "doubly_robust"):
             one = getattr(found, name)
@@ -329,8 +339,9 @@ def test_two_labelled_rows_sharpen_a_good_estimate_and_do_not_displace_it():
         for seed in range(3):
             X_lab, y_lab = numbers(6 + seed, 2)
             found = estimate_performance(
-                model, X, y, X_target, X_lab=X_lab, y_lab=y_lab, weight_estimator=FAST,
-                metrics=metric, random_state=0,
+                model, X, y, X_target,
+                X_target_labeled=X_lab, y_target_labeled=y_lab, weight_estimator=FAST,
+                scoring=metric, random_state=0,
             )  # fmt: skip
             without = found.doubly_robust or found.weighted
             assert found.best is found.labelled
@@ -401,7 +412,7 @@ def test_classes_that_the_model_does_not_know_leave_no_confidence():
     model = LogisticRegression().fit(X, y)
     strange = np.where(np.arange(400) % 2, y, "maybe")
     found = estimate_performance(
-        model, X, strange, classes(1)[0], metrics="accuracy", weight_estimator=FAST
+        model, X, strange, classes(1)[0], scoring="accuracy", weight_estimator=FAST
     )
     assert found.confidence is None
     assert "200 of 400 source rows" in found["accuracy"].reasons["confidence"]
@@ -451,11 +462,11 @@ def test_a_model_is_asked_for_no_more_than_its_metrics_need():
     X, y = classes(0, 200, moved=0)
     model = Listening().fit(X, y)
     estimate_performance(
-        model, X, y, X, metrics="neg_brier_score", weight_estimator=FAST
+        model, X, y, X, scoring="neg_brier_score", weight_estimator=FAST
     )
     assert "predict" not in asked
     found = estimate_performance(
-        model, X, y, X, metrics="accuracy", weight_estimator=FAST
+        model, X, y, X, scoring="accuracy", weight_estimator=FAST
     )
     assert found.source.value == pytest.approx(model.score(X, y))
 
@@ -533,7 +544,7 @@ def test_a_bug_in_somebody_s_metric_is_no_fact_about_the_rows(
             X,
             y,
             classes(1)[0],
-            metrics=hits,
+            scoring=hits,
             weight_estimator=FAST,
             random_state=0,
         )

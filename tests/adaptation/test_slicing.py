@@ -88,7 +88,7 @@ def test_the_estimates_come_with_their_slices(regression):
 def test_a_metric_that_is_no_mean_has_no_slices(regression):
     model, b = regression
     found = estimate_performance(
-        model, b.X, b.y, (b.X_target,), metrics="r2", random_state=0
+        model, b.X, b.y, (b.X_target,), scoring="r2", random_state=0
     )
     assert found.slices is None
 

@@ -525,10 +525,12 @@ def test_weights_and_losses_are_learned_from_five_thousand_rows_at_most():
 def test_one_labelled_row_is_too_few():
     model = LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0])
     X, y = np.arange(30.0)[:, None], np.arange(30.0)
-    with pytest.raises(ValueError, match="X_lab has 1 row, at least 2"):
-        estimate_performance(model, X, y, X, X_lab=X[:1], y_lab=y[:1])
-    with pytest.raises(ValueError, match="y_lab is missing"):
-        estimate_performance(model, X, y, X, X_lab=X[:2])
+    with pytest.raises(ValueError, match="X_target_labeled has 1 row, at least 2"):
+        estimate_performance(
+            model, X, y, X, X_target_labeled=X[:1], y_target_labeled=y[:1]
+        )
+    with pytest.raises(ValueError, match="y_target_labeled is missing"):
+        estimate_performance(model, X, y, X, X_target_labeled=X[:2])
 
 
 def test_weights_that_are_no_ratio_estimate_nothing():

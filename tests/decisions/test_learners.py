@@ -461,7 +461,7 @@ def test_the_price_of_one_number_has_a_sign_and_that_of_an_interval_has_none():
     [
         (1e-7, False, "these hidden layers"),
         (1.01e-7, False, "every function"),
-        (0.0, True, "max_rounds"),
+        (0.0, True, "max_iter"),
     ],
 )
 def test_the_strongest_proof_is_told_and_a_tiny_excess_is_rounding(
@@ -485,7 +485,7 @@ def test_the_strongest_proof_is_told_and_a_tiny_excess_is_rounding(
 def test_the_impossible_is_refused_before_any_round():
     X = np.array([[0.0], [0.0], [1.0], [2.0]])
     seen = []
-    how = {"hidden": (1,), "callback": seen.append, "random_state": 0}
+    how = {"hidden_layer_sizes": (1,), "callback": seen.append, "random_state": 0}
     net = ConvexNetworkClassifier(class_error_bound=0.1, **how)
     with pytest.raises(InfeasibleConstraintError, match="every function"):
         net.fit(X, [0, 1, 0, 1])

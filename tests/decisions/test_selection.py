@@ -55,7 +55,7 @@ def test_from_a_sparsity_of_one_on_there_is_one_word_without_iterations():
     # Other costs, or an outlier word: nothing is known in advance.
     costs = np.ones(12)
     costs[0] = 2.0
-    assert SubsetSelector(sparsity=1.0).fit(items(), word_costs=costs).n_iter_ > 0
+    assert SubsetSelector(sparsity=1.0).fit(items(), candidate_costs=costs).n_iter_ > 0
     with_outlier = SubsetSelector(sparsity=1.0, outlier_cost=0.1).fit(items())
     assert with_outlier.selected_.size == 0
 
@@ -103,7 +103,7 @@ def test_of_equally_near_words_the_first_is_taken():
 
 def test_an_item_is_an_outlier_where_no_selected_word_is_as_near():
     X = np.array([[0.0], [0.1], [10.0]])
-    fitted = SubsetSelector(penalty=0.01, outlier_cost=4.0).fit(X, words=X[:2])
+    fitted = SubsetSelector(penalty=0.01, outlier_cost=4.0).fit(X, candidates=X[:2])
     assert fitted.labels_[2] == -1
     word = float(fitted.words_[fitted.selected_[0], 0])
     assert fitted.predict([[word + 2.0], [word + 2.001]]).tolist() == [0, -1]
@@ -123,7 +123,7 @@ def test_items_without_weight_are_no_words():
     fitted = SubsetSelector(sparsity=0.0).fit(items(), sample_weight=weights)
     assert fitted.active_.min() >= 4
     given = SubsetSelector(sparsity=0.0).fit(
-        items(), words=items(), sample_weight=weights
+        items(), candidates=items(), sample_weight=weights
     )
     assert given.active_.min() == 0
 
@@ -260,8 +260,8 @@ def test_rows_to_label_come_best_first_and_are_none_of_those_labelled():
     first, second = select_representatives(X, 2)
     assert first in (2, 3, 4)
     assert second in (0, 1)
-    assert 3 not in select_representatives(X, 3, labelled=[3])
+    assert 3 not in select_representatives(X, 3, labeled=[3])
     equal = np.array([[0.0], [0.0], [0.0], [5.0]])
-    assert select_representatives(equal, 3, labelled=[0]).tolist() == [3, 1, 2]
+    assert select_representatives(equal, 3, labeled=[0]).tolist() == [3, 1, 2]
     with pytest.raises(ValueError, match="at most 5"):
-        select_representatives(X, 6, labelled=[3])
+        select_representatives(X, 6, labeled=[3])

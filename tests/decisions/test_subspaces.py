@@ -130,7 +130,7 @@ def test_of_several_searches_the_best_is_kept(monkeypatch):
     rng = np.random.default_rng(2)
     y = np.repeat(np.arange(4), 10)
     X = rng.standard_normal((40, 5)) + 3.0 * np.eye(5)[y]
-    fitted = MaxMinDistanceAnalysis(2, n_starts=3, random_state=0).fit(X, y)
+    fitted = MaxMinDistanceAnalysis(2, n_init=3, random_state=0).fit(X, y)
     assert fitted.solution_.certificate.objective == -3.0
 
 

@@ -211,10 +211,14 @@ SUBJECTS: dict[str, Callable[[Case], list[Any]]] = {
     "WeightedGPR": _learner(cp.twin_gp.WeightedGPR()),
     "WeightedKNN": _learner(cp.twin_gp.WeightedKNN()),
     "ConvexNetworkRegressor": _learner(
-        cp.networks.ConvexNetworkRegressor(hidden=(2,), max_rounds=2, random_state=0)
+        cp.networks.ConvexNetworkRegressor(
+            hidden_layer_sizes=(2,), max_iter=2, random_state=0
+        )
     ),
     "ConvexNetworkClassifier": _learner(
-        cp.networks.ConvexNetworkClassifier(hidden=(2,), max_rounds=2, random_state=0),
+        cp.networks.ConvexNetworkClassifier(
+            hidden_layer_sizes=(2,), max_iter=2, random_state=0
+        ),
         classes=True,
     ),
     "mmd": _measure(cp.mmd, "value", "unbiased_square", "gamma"),

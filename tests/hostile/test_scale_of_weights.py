@@ -103,7 +103,7 @@ def ridge(w, v):
 
 def network(w, v):
     X, y, X_target, *_ = samples()
-    found = ConvexNetworkRegressor(hidden=(), random_state=0)
+    found = ConvexNetworkRegressor(hidden_layer_sizes=(), random_state=0)
     return [found.fit(X, y, sample_weight=w).predict(X_target)]
 
 

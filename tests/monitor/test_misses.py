@@ -68,7 +68,7 @@ def watched(rise, *, labels):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((600, 1)), rng.exponential(1.0, 600)
     monitor = ModelMonitor(
-        Zero(), X=X, y=y, metrics="neg_mean_absolute_error", random_state=0
+        Zero(), X=X, y=y, scoring="neg_mean_absolute_error", random_state=0
     )
     for k in range(6):
         chunk = rng.standard_normal((200, 1))

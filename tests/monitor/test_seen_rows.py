@@ -21,7 +21,7 @@ def _draw(n, seed):
 def monitor():
     model = LogisticRegression().fit(*_draw(500, 1))
     X, y = _draw(600, 2)
-    return ModelMonitor(model, X=X, y=y, metrics="error_rate", random_state=0)
+    return ModelMonitor(model, X=X, y=y, scoring="error_rate", random_state=0)
 
 
 def test_rows_with_ids_that_have_been_are_not_counted_again(monitor):

@@ -29,7 +29,7 @@ def model():
 @pytest.fixture
 def monitor(model):
     X, y = _draw(1_500, 2)
-    return ModelMonitor(model, X=X, y=y, metrics="error_rate", random_state=0)
+    return ModelMonitor(model, X=X, y=y, scoring="error_rate", random_state=0)
 
 
 def test_a_look_tells_drift_coverage_estimate_and_what_labels_say(monitor):
@@ -85,7 +85,7 @@ def test_an_estimate_that_rises_raises_an_alarm_without_labels():
     model = LinearRegression().fit(*draw(500, 0))
     X, y = draw(3_000, 0)
     monitor = ModelMonitor(
-        model, X=X, y=y, metrics="mean_absolute_error", random_state=0
+        model, X=X, y=y, scoring="mean_absolute_error", random_state=0
     )
     for k in range(3):
         monitor.update(draw(500, 0)[0], time=k)
@@ -114,7 +114,7 @@ def test_labels_may_be_some_and_may_come_later(monitor):
 def test_late_labels_raise_the_alarm_that_labels_at_once_raise(model):
     X, y = _draw(1_500, 2)
     one, other = (
-        ModelMonitor(model, X=X, y=y, metrics="error_rate", random_state=0)
+        ModelMonitor(model, X=X, y=y, scoring="error_rate", random_state=0)
         for _ in range(2)
     )
     for k in range(3):
@@ -274,7 +274,7 @@ def test_answers_are_given_up_beyond_two_megabytes(model):
 def test_metrics_that_are_no_means_are_estimated_by_weighted_rows(model):
     X, y = _draw(1_500, 2)
     monitor = ModelMonitor(
-        model, X=X, y=y, metrics=["roc_auc", "error_rate"], random_state=0
+        model, X=X, y=y, scoring=["roc_auc", "error_rate"], random_state=0
     )
     rows, labels = _draw(300, 3)
     look = monitor.update(rows, y=labels, time=1)

@@ -7,9 +7,15 @@ from counterpoise.networks import ConvexNetworkClassifier, ConvexNetworkRegresso
 
 EVERY = [
     ConvexNetworkClassifier(
-        hidden=(4,), tol=1e-2, max_rounds=3, class_error_bound=0.49, infeasible="warn"
+        hidden_layer_sizes=(4,),
+        tol=1e-2,
+        max_iter=3,
+        class_error_bound=0.49,
+        infeasible="warn",
     ),
-    ConvexNetworkRegressor(hidden=(4,), tol=1e-2, max_rounds=8, certify_rounds=False),
+    ConvexNetworkRegressor(
+        hidden_layer_sizes=(4,), tol=1e-2, max_iter=8, certify_rounds=False
+    ),
 ]
 
 

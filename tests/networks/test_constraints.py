@@ -28,12 +28,12 @@ def data(n=80, seed=0):
 
 
 def regressor(**how):
-    given = {"hidden": (3,), "max_rounds": 6, "random_state": 0, **how}
+    given = {"hidden_layer_sizes": (3,), "max_iter": 6, "random_state": 0, **how}
     return ConvexNetworkRegressor(**given)
 
 
 def classifier(**how):
-    given = {"hidden": (3,), "max_rounds": 6, "random_state": 0, **how}
+    given = {"hidden_layer_sizes": (3,), "max_iter": 6, "random_state": 0, **how}
     return ConvexNetworkClassifier(**given)
 
 
@@ -67,7 +67,7 @@ def test_class_bounds_hold_on_the_training_rows(seed):
 def test_the_bound_of_one_of_several_classes_sums_over_outputs():
     X, _, _, _ = data(60)
     y = np.digitize(X["age"], [-0.5, 0.5])
-    net = classifier(class_error_bound={1: 0.9}, hidden=(2,)).fit(X, y)
+    net = classifier(class_error_bound={1: 0.9}, hidden_layer_sizes=(2,)).fit(X, y)
     own = np.abs(net.outputs(X)[y == 1] - [0.0, 1.0, 0.0]).sum(axis=1)
     assert own.mean() <= 0.9 + 1e-6
     assert list(net.multipliers_) == ["class_error_bound[1]"]
@@ -94,7 +94,10 @@ def test_means_of_groups_and_of_the_target_are_met_in_the_users_units():
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_monotone_column_is_monotone_everywhere(sign):
     X, y, labels, rng = data()
-    for net, truth in ((regressor(hidden=(3, 2)), y), (classifier(), labels)):
+    for net, truth in (
+        (regressor(hidden_layer_sizes=(3, 2)), y),
+        (classifier(), labels),
+    ):
         net.set_params(monotonic_cst={"income": sign}).fit(X, truth)
         at = pd.DataFrame(30.0 * rng.standard_normal((300, 3)), columns=COLUMNS)
         further = at + np.array([0.0, 7.0, 0.0])
@@ -105,7 +108,7 @@ def test_a_monotone_column_is_monotone_everywhere(sign):
 
 def test_a_column_may_be_monotone_on_rows_alone():
     X, y, _, _ = data()
-    free = regressor(max_rounds=15).fit(X, y)
+    free = regressor(max_iter=15).fit(X, y)
     one = X["income"].std(ddof=0)
     fall = free.predict(X) - free.predict(X + np.array([0.0, one, 0.0]))
     assert fall.min() < -1e-3
@@ -118,7 +121,7 @@ def test_a_column_may_be_monotone_on_rows_alone():
 def test_without_hidden_layers_means_and_prices_are_those_of_cvxpy():
     X, y, _, _ = data()
     target = X + np.array([0.5, 0.0, 0.0])
-    net = ConvexNetworkRegressor(hidden=(), alpha=0.1, target_mean=104.0)
+    net = ConvexNetworkRegressor(hidden_layer_sizes=(), alpha=0.1, target_mean=104.0)
     net.fit(X, y, X_target=target)
     mean, spread = X.mean().to_numpy(), X.std(ddof=0).to_numpy()
     A, B = ((part.to_numpy() - mean) / spread for part in (X, target))
@@ -135,7 +138,7 @@ def test_without_hidden_layers_means_and_prices_are_those_of_cvxpy():
     price = net.multipliers_["target_mean"]
     step = 0.05
     up, down = (
-        ConvexNetworkRegressor(hidden=(), alpha=0.1, target_mean=104.0 + s)
+        ConvexNetworkRegressor(hidden_layer_sizes=(), alpha=0.1, target_mean=104.0 + s)
         .fit(X, y, X_target=target)
         .objective_history_[-1]
         for s in (step, -step)
@@ -150,7 +153,7 @@ def test_without_hidden_layers_means_and_prices_are_those_of_cvxpy():
 def test_a_bound_that_no_function_meets_is_refused_at_once():
     X, _, y, _ = data(40)
     twice = pd.concat([X, X])
-    net = classifier(class_error_bound={"MIT": 0.2, "NUC": 0.01}, max_rounds=1000)
+    net = classifier(class_error_bound={"MIT": 0.2, "NUC": 0.01}, max_iter=1000)
     with pytest.raises(InfeasibleConstraintError) as caught:
         net.fit(twice, np.concatenate([y, np.where(y == "MIT", "NUC", "MIT")]))
     error = caught.value
@@ -168,7 +171,7 @@ def test_a_bound_that_no_function_meets_is_refused_at_once():
 
 def test_constraints_of_two_kinds_that_contradict_each_other_are_refused_at_once():
     X, _, y, _ = data(40)
-    net = classifier(class_error_bound=0.1, group_means={"all": 0.99}, max_rounds=1000)
+    net = classifier(class_error_bound=0.1, group_means={"all": 0.99}, max_iter=1000)
     with pytest.raises(InfeasibleConstraintError, match="every function"):
         net.fit(X, y, groups=["all"] * 40)
 
@@ -189,7 +192,7 @@ def test_the_end_of_an_interval_that_no_function_meets_is_told():
 
 def test_a_bound_that_no_output_layer_meets_is_proved_for_these_hidden_layers():
     X, _, y, _ = data()
-    net = classifier(class_error_bound=0.05, hidden=())
+    net = classifier(class_error_bound=0.05, hidden_layer_sizes=())
     with pytest.raises(InfeasibleConstraintError) as caught:
         net.fit(X, y)
     assert caught.value.proof == "these hidden layers"
@@ -208,12 +211,12 @@ def test_a_budget_that_ends_early_proves_nothing():
     net = classifier(class_error_bound=0.3, callback=lambda progress: True)
     with pytest.raises(InfeasibleConstraintError, match="was not met") as caught:
         net.fit(X, y)
-    assert caught.value.proof == "max_rounds"
+    assert caught.value.proof == "max_iter"
 
 
 def test_the_least_violation_falls_with_the_rounds():
     X, _, y, _ = data()
-    net = classifier(class_error_bound=1e-3, hidden=(2,), infeasible="warn")
+    net = classifier(class_error_bound=1e-3, hidden_layer_sizes=(2,), infeasible="warn")
     net.fit(X, y)
     assert np.diff(net.objective_history_).max() <= 0.0
     assert max(net.feasibility_["train"].values()) > 0.0
@@ -234,8 +237,8 @@ def test_the_least_violation_falls_with_the_rounds():
         ({"monotonic_cst": {"weight": 1}}, "monotonic_cst names 'weight'"),
         ({"monotonic_cst": {"age": 2}}, r"monotonic_cst\['age'\] must be 1, 0 or -1"),
         ({"monotonic_on_rows": [1, 0]}, "X has 3 columns, got 2 entries"),
-        ({"hidden": 6}, "hidden must be a tuple"),
-        ({"hidden": (6, 0)}, r"hidden\[1\] must be at least 1"),
+        ({"hidden_layer_sizes": 6}, "hidden_layer_sizes must be a tuple"),
+        ({"hidden_layer_sizes": (6, 0)}, r"hidden\[1\] must be at least 1"),
         ({"activation": "relu"}, "activation must be one of"),
         ({"alpha": -1.0}, "alpha must be at least 0"),
         ({"validation_fraction": 1.0}, r"validation_fraction must be in \[0"),
@@ -279,9 +282,9 @@ def test_means_and_slopes_of_a_classifier_are_for_two_classes():
 def test_rows_that_no_constraint_is_about_are_told_of():
     X, y, _, _ = data(20)
     with pytest.warns(UserWarning, match="X_target is not used"):
-        regressor(max_rounds=1).fit(X, y, X_target=X)
+        regressor(max_iter=1).fit(X, y, X_target=X)
     with pytest.warns(UserWarning, match="groups are not used"):
-        regressor(max_rounds=1).fit(X, y, groups=["a"] * 20)
+        regressor(max_iter=1).fit(X, y, groups=["a"] * 20)
     target = X.rename(columns={"age": "years"})
     with pytest.raises(InvalidInputError, match="X_target must have the columns of X"):
         regressor(target_mean=1.0).fit(X, y, X_target=target)
@@ -293,7 +296,7 @@ def test_rows_that_no_constraint_is_about_are_told_of():
 def test_a_mean_that_is_very_far_is_met_all_the_same():
     X, y, _, _ = data()
     for hidden in ((), (3,)):
-        net = regressor(hidden=hidden, max_rounds=2, target_mean=1e5)
+        net = regressor(hidden_layer_sizes=hidden, max_iter=2, target_mean=1e5)
         net.fit(X, y, X_target=X)
         assert net.feasibility_["train"] == {"target_mean": 0.0}
         assert net.predict(X).mean() == pytest.approx(1e5, rel=1e-9)
@@ -304,7 +307,7 @@ def test_a_mean_that_is_very_far_is_met_all_the_same():
 def test_what_is_proved_impossible_does_not_depend_on_the_unit_of_y(unit):
     X, y, _, _ = data(40)
     y = unit * (y - y.mean())
-    both = {"max_rounds": 1, "standardize": False, "target_mean": 2.0 * unit}
+    both = {"max_iter": 1, "standardize": False, "target_mean": 2.0 * unit}
     where = {"X_target": X, "groups": ["all"] * 40}
     net = regressor(group_means={"all": 2.0 * unit}, **both).fit(X, y, **where)
     assert max(net.feasibility_["train"].values()) == 0.0
@@ -315,7 +318,7 @@ def test_what_is_proved_impossible_does_not_depend_on_the_unit_of_y(unit):
 def test_feasibility_is_told_of_the_outputs_that_users_get():
     X, y, _, _ = data()
     far = X + 1e12
-    net = regressor(group_means={"all": 103.0}, max_rounds=2)
+    net = regressor(group_means={"all": 103.0}, max_iter=2)
     with pytest.warns(ConvergenceWarning, match="too far from zero for its spread"):
         net.fit(far, y, groups=["all"] * len(y))
     off = abs(net.predict(far).mean() - 103.0) - 1e-6 * y.std()
@@ -333,7 +336,7 @@ def test_a_group_is_not_held_out_whole():
         InvalidInputError, match=r"group_means\['[ab]'\]: .*holds out all"
     ):
         net.fit(X, y, groups=["a"] * 19 + ["b"])
-    net = regressor(max_rounds=1, validation_fraction=0.01)
+    net = regressor(max_iter=1, validation_fraction=0.01)
     with pytest.warns(UserWarning, match="holds out no row of 20"):
         net.fit(X, y)
 
@@ -343,7 +346,7 @@ def test_a_group_is_not_held_out_whole():
 
 def test_a_trade_off_goes_down_the_bounds_and_says_what_each_costs():
     X, _, y, _ = data()
-    net = classifier(max_rounds=10)
+    net = classifier(max_iter=10)
     curve = net.trade_off(X, y, [0.08, 0.3, 1e-4])
     assert curve.bounds.tolist() == [0.3, 0.08, 1e-4]
     assert curve.feasible.tolist() == [True, True, False]

@@ -35,13 +35,13 @@ def labels(X, rng):
 
 
 def quick(kind, **how):
-    return kind(**{"hidden": (3,), "max_rounds": 4, "random_state": 0, **how})
+    return kind(**{"hidden_layer_sizes": (3,), "max_iter": 4, "random_state": 0, **how})
 
 
 def test_coefficients_are_a_plain_forward_pass_in_the_users_units():
     X, y, _ = data()
     for hidden in ((), (4,), (4, 3)):
-        net = quick(ConvexNetworkRegressor, hidden=hidden).fit(X, y)
+        net = quick(ConvexNetworkRegressor, hidden_layer_sizes=hidden).fit(X, y)
         z = X
         for k, (w, b) in enumerate(zip(net.coefs_, net.intercepts_, strict=True)):
             z = z @ w + b
@@ -69,7 +69,9 @@ def test_the_loss_is_the_weighted_mean_square_in_units_of_the_variance():
 def test_without_hidden_layers_it_is_ridge_regression():
     X, y, rng = data()
     w = rng.random(len(y)) + 0.1
-    net = ConvexNetworkRegressor(hidden=(), alpha=0.3, standardize=False).fit(X, y, w)
+    net = ConvexNetworkRegressor(
+        hidden_layer_sizes=(), alpha=0.3, standardize=False
+    ).fit(X, y, w)
     # Half of alpha against the mean of squares, not of half squares.
     theirs = Ridge(alpha=0.15 * w.sum()).fit(X, y, w)
     np.testing.assert_allclose(net.predict(X), theirs.predict(X), rtol=1e-8)
@@ -78,7 +80,9 @@ def test_without_hidden_layers_it_is_ridge_regression():
     assert net.n_iter_ == 1
 
 
-@pytest.mark.parametrize("how", [{}, {"class_error_bound": 0.45}, {"hidden": ()}])
+@pytest.mark.parametrize(
+    "how", [{}, {"class_error_bound": 0.45}, {"hidden_layer_sizes": ()}]
+)
 def test_weight_two_is_the_row_twice_and_zero_its_absence_to_the_bit(how):
     X, _, rng = data(50)
     y = labels(X, rng)
@@ -116,7 +120,7 @@ def test_tiny_and_huge_columns_and_responses_are_learned_alike(unit):
 def test_large_responses_as_they_are_do_not_pass_for_converged(certify):
     X, y, _ = data()
     net = quick(ConvexNetworkRegressor, standardize=False, certify_rounds=certify)
-    net.set_params(max_rounds=1).fit(X, 1e6 * (y - 90.0))
+    net.set_params(max_iter=1).fit(X, 1e6 * (y - 90.0))
     assert not net.solution_.converged
 
 
@@ -132,7 +136,9 @@ def test_proved_and_plain_rounds_never_raise_the_objective():
     X, _, rng = data()
     y = labels(X, rng)
     for certify in (True, False):
-        net = quick(ConvexNetworkClassifier, hidden=(4, 3), certify_rounds=certify)
+        net = quick(
+            ConvexNetworkClassifier, hidden_layer_sizes=(4, 3), certify_rounds=certify
+        )
         net.fit(X, y)
         assert np.diff(net.objective_history_).max() <= 0.0
         assert len(net.objective_history_) == net.n_iter_ + 1
@@ -151,7 +157,7 @@ def test_two_classes_have_one_output_and_more_have_one_each():
     np.testing.assert_array_equal(two.predict(X) == "usual", z > 0.5)
     np.testing.assert_array_equal(two.predict_proba(X)[:, 1], np.clip(z, 0, 1))
     y = np.digitize(X[:, 0], [-0.5, 0.5])
-    more = quick(ConvexNetworkClassifier, max_rounds=10).fit(X, y)
+    more = quick(ConvexNetworkClassifier, max_iter=10).fit(X, y)
     assert more.outputs(X).shape == (len(X), 3)
     np.testing.assert_array_equal(more.predict(X), more.outputs(X).argmax(axis=1))
     proba = more.predict_proba(X)
@@ -168,7 +174,7 @@ def test_a_regressors_layers_are_taken_over_whole(activation):
         hidden_layer_sizes=(3,), activation=activation, max_iter=50, random_state=0
     )
     mlp.fit(X, y)
-    net = quick(ConvexNetworkRegressor, init=mlp, max_rounds=1, alpha=0.0).fit(X, y)
+    net = quick(ConvexNetworkRegressor, init=mlp, max_iter=1, alpha=0.0).fit(X, y)
     loss = np.mean((mlp.predict(X) - y) ** 2)
     assert net.objective_history_[0] == pytest.approx(loss, rel=1e-9)
     assert net.loss_ <= loss
@@ -186,7 +192,7 @@ def test_of_a_classifier_the_hidden_layers_are_taken_over():
     y = labels(X, rng)
     mlp = MLPClassifier((3,), activation="logistic", max_iter=50, random_state=0)
     mlp.fit(X, y)
-    net = quick(ConvexNetworkClassifier, init=mlp, max_rounds=1).fit(X, y)
+    net = quick(ConvexNetworkClassifier, init=mlp, max_iter=1).fit(X, y)
     A = np.column_stack([expit(X @ mlp.coefs_[0] + mlp.intercepts_[0]), np.ones(80)])
     truth = (y == "usual").astype(float)
     best = np.linalg.lstsq(A, truth, rcond=None)[0]
@@ -198,7 +204,7 @@ def test_of_a_classifier_the_hidden_layers_are_taken_over():
 def test_a_clone_begins_at_the_same_mlp():
     X, y, _ = data()
     mlp = MLPRegressor(hidden_layer_sizes=(3,), max_iter=20, random_state=0).fit(X, y)
-    net = quick(ConvexNetworkRegressor, init=mlp, max_rounds=1)
+    net = quick(ConvexNetworkRegressor, init=mlp, max_iter=1)
     with config_context(enable_metadata_routing=True):
         net.set_fit_request(sample_weight=True)
     other = clone(net)
@@ -230,7 +236,7 @@ def test_a_warm_start_begins_where_the_last_fit_ended():
     net.fit(X, y)
     assert net.objective_history_[0] == pytest.approx(ended, rel=1e-9)
     with pytest.warns(UserWarning, match="other layers"):
-        net.set_params(hidden=(2,)).fit(X, y)
+        net.set_params(hidden_layer_sizes=(2,)).fit(X, y)
 
 
 def test_a_callback_sees_every_round_and_can_end_the_search():
@@ -250,13 +256,13 @@ def test_a_callback_sees_every_round_and_can_end_the_search():
 
 def test_what_has_not_converged_is_told_with_its_numbers():
     X, y, _ = data()
-    with pytest.warns(
-        ConvergenceWarning, match="max_rounds = 4 reached.*raise max_rounds"
-    ):
+    with pytest.warns(ConvergenceWarning, match="max_iter = 4 reached.*raise max_iter"):
         quick(ConvexNetworkRegressor).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        net = quick(ConvexNetworkRegressor, hidden=(2,), tol=1e-2, max_rounds=60)
+        net = quick(
+            ConvexNetworkRegressor, hidden_layer_sizes=(2,), tol=1e-2, max_iter=60
+        )
         assert net.fit(X, y).solution_.converged
 
 
@@ -264,7 +270,7 @@ def test_it_works_in_pipelines_searches_and_with_frames():
     X, _, rng = data()
     y = labels(X, rng)
     frame = pd.DataFrame(X, columns=["age", "b", "c"])
-    net = quick(ConvexNetworkClassifier, max_rounds=2, class_error_bound=0.48)
+    net = quick(ConvexNetworkClassifier, max_iter=2, class_error_bound=0.48)
     one = clone(net).fit(frame, y)
     other = clone(net).fit(pl.from_pandas(frame), y)
     np.testing.assert_array_equal(one.outputs(frame), other.outputs(frame))
@@ -278,7 +284,7 @@ def test_it_works_in_pipelines_searches_and_with_frames():
 
 def test_weights_and_target_can_be_routed():
     X, y, _ = data()
-    net = quick(ConvexNetworkRegressor, max_rounds=1, target_mean=(90.0, 110.0))
+    net = quick(ConvexNetworkRegressor, max_iter=1, target_mean=(90.0, 110.0))
     target = (X + 0.1,)
     with config_context(enable_metadata_routing=True):
         net.set_fit_request(sample_weight=True, X_target=True)

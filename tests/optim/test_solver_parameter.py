@@ -65,12 +65,12 @@ def fit_classes(estimator):
 
 
 DISCREPANCY = DiscrepancyWeights(tol=0.2, max_iter=100)
-NETWORK = {"hidden": (3,), "max_rounds": 3, "random_state": 0}
+NETWORK = {"hidden_layer_sizes": (3,), "max_iter": 3, "random_state": 0}
 CASES = [
     (fit_weights, KLIEP(gamma=0.5, tol=1e-3), FrankWolfe("away", "armijo")),
     (fit_weights, KLIEP(gamma=0.5), Corrective(n_join=3)),
     (fit_weights, KMM(tol=1e-2), FrankWolfe("away")),
-    (fit_weights, KMM(bound=3.0), InteriorPoint()),
+    (fit_weights, KMM(max_weight=3.0), InteriorPoint()),
     (fit_weights, KMM(tol=1e-3), ProximalGradient(growth=1.5)),
     (fit_weights, DISCREPANCY, Smoothing(power=16)),
     (fit_weights, DISCREPANCY, Smoothing(power=16, by="squaring")),

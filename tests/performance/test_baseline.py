@@ -74,8 +74,8 @@ def test_labelled_target_rows_take_part(drawn):
         LinearRegression(),
         lambda s: s.X @ [2.0, 1.0],
         drawn,
-        X_lab=drawn[1].X_target[:20],
-        y_lab=drawn[1].X_target[:20] @ [2.0, 1.0],
+        X_target_labeled=drawn[1].X_target[:20],
+        y_target_labeled=drawn[1].X_target[:20] @ [2.0, 1.0],
     )
     assert found.labelled is not None
     assert found.baseline.verdict == "better than guessing"

@@ -156,7 +156,7 @@ def test_an_adapted_model_s_intervals_keep_the_promise_where_plain_ones_do_not()
             calibration_fraction=0.5,
             random_state=seed,
         ).fit(x, y, X_target=(x_target,))
-        ends = model.predict_interval(x_target, level=0.9)
+        ends = model.predict_interval(x_target, confidence_level=0.9)
         weighted.append(np.mean((ends[:, 0] <= y_target) & (y_target <= ends[:, 1])))
         scores = absolute_scores(y, model.predict(x))
         radius = Calibration.of(scores).radius(1.0, 0.9)

@@ -21,7 +21,7 @@ def judged(shift, y, model, rows=(), **more):
     model.fit(shift.X[fit], labels(shift.X[fit], 0))
     if len(rows):
         X_lab = shift.X_target[rows]
-        more |= {"X_lab": X_lab, "y_lab": labels(X_lab, 2)}
+        more |= {"X_target_labeled": X_lab, "y_target_labeled": labels(X_lab, 2)}
     source = shift.X[judge]
     return estimate_performance(
         model,

@@ -80,7 +80,7 @@ def complete() -> Report:
             X,
             y,
             (target,),
-            metrics=["neg_log_loss", "accuracy"],
+            scoring=["neg_log_loss", "accuracy"],
             cv=5,
             random_state=0,
         )

@@ -280,7 +280,7 @@ def test_widths_of_less_than_a_decade_have_plain_numbers():
 def test_a_trade_off_is_drawn_with_its_prices_and_what_was_not_met():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 2))
-    net = ConvexNetworkClassifier(hidden=())
+    net = ConvexNetworkClassifier(hidden_layer_sizes=())
     curve = net.trade_off(X, X[:, 0] > 0.8, [0.45, 0.4, 0.01])
     ax = plot_trade_off(curve)
     points = {line.get_label(): line for line in ax.get_lines()}

@@ -132,18 +132,18 @@ def test_rows_to_label_stand_for_all_and_the_first_are_worth_most():
 
 def test_labelled_rows_stand_for_their_neighbours():
     X = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]])
-    assert select_representatives(X, 2, labelled=[2]).tolist() != [2, 3]
-    chosen = select_representatives(X, 2, labelled=[2])
+    assert select_representatives(X, 2, labeled=[2]).tolist() != [2, 3]
+    chosen = select_representatives(X, 2, labeled=[2])
     assert {int(row) // 2 for row in chosen} == {0, 2}
     weights = np.array([1.0, 1, 1, 1, 0, 0])
-    assert select_representatives(X, 1, labelled=[2], sample_weight=weights)[0] in (
+    assert select_representatives(X, 1, labeled=[2], sample_weight=weights)[0] in (
         0,
         1,
     )
     R = pairwise_distances(X)
     np.testing.assert_array_equal(
-        select_representatives(R, 2, labelled=[2], dissimilarity="precomputed"),
-        select_representatives(X, 2, labelled=[2], dissimilarity="euclidean"),
+        select_representatives(R, 2, labeled=[2], dissimilarity="precomputed"),
+        select_representatives(X, 2, labeled=[2], dissimilarity="euclidean"),
     )
 
 

@@ -77,9 +77,9 @@ def test_every_solver_finds_the_same_value(solver):
     X, _ = blobs(24)
     W = graph(24, 2)
     selector = SubsetSelector(sparsity=0.15, smoothness=0.2, solver=solver, tol=1e-5)
-    value = selector.fit(X, words=X[:8], graph=W).solution_.certificate.objective
+    value = selector.fit(X, candidates=X[:8], graph=W).solution_.certificate.objective
     other = SubsetSelector(sparsity=0.15, smoothness=0.2, tol=1e-7)
-    best = other.fit(X, words=X[:8], graph=W).solution_.certificate.objective
+    best = other.fit(X, candidates=X[:8], graph=W).solution_.certificate.objective
     assert selector.solution_.converged
     assert value == pytest.approx(best, rel=2e-5)
 
@@ -136,7 +136,7 @@ def test_words_may_be_dear_free_or_forbidden():
     assert without.lambda_max_ == pytest.approx(expected)
     costs = np.ones(30)
     costs[taken] = 50.0
-    dear = SubsetSelector(sparsity=0.1).fit(X, word_costs=costs)
+    dear = SubsetSelector(sparsity=0.1).fit(X, candidate_costs=costs)
     assert taken not in dear.active_
     assert dear.lambda_max_ == free.lambda_max_
     other = int(np.setdiff1d(np.arange(30), free.active_)[0])
@@ -150,7 +150,7 @@ def test_words_may_be_dear_free_or_forbidden():
 def test_items_that_no_word_is_near_to_are_outliers():
     X, _ = blobs()
     X = np.vstack([X, [[50.0, 50.0]]])
-    selector = SubsetSelector(sparsity=0.05, outlier_cost=9.0).fit(X, words=X[:30])
+    selector = SubsetSelector(sparsity=0.05, outlier_cost=9.0).fit(X, candidates=X[:30])
     assert selector.assignment_.shape == (31, 31)
     assert selector.labels_[-1] == -1
     assert (selector.labels_[:-1] >= 0).all()
@@ -198,7 +198,7 @@ def test_words_of_equal_dissimilarities_are_one_without_a_graph():
     selector = SubsetSelector("precomputed", penalty=0.1).fit(R)
     assert selector.active_.tolist() == [0, 2]
     cheaper = SubsetSelector("precomputed", penalty=0.1)
-    cheaper.fit(R, word_costs=[1.0, 0.5, 1.0])
+    cheaper.fit(R, candidate_costs=[1.0, 0.5, 1.0])
     assert cheaper.active_.tolist() == [1, 2]
 
 
@@ -235,14 +235,14 @@ def test_a_sparsity_of_one_and_more_leaves_one_word(smoothness):
 
 def test_closed_forms_are_certified_too():
     X, _ = blobs()
-    nearest = SubsetSelector(sparsity=0.0).fit(X, words=X[:5])
+    nearest = SubsetSelector(sparsity=0.0).fit(X, candidates=X[:5])
     R = pairwise_distances(X, X[:5], metric="sqeuclidean")
     np.testing.assert_array_equal(nearest.assignment_.argmax(axis=1), R.argmin(axis=1))
     one_item = SubsetSelector("precomputed", penalty=1.0).fit(
-        [[0.0, 0.5]], word_costs=[1.0, 0.1]
+        [[0.0, 0.5]], candidate_costs=[1.0, 0.1]
     )
     assert one_item.selected_.tolist() == [1]
-    one_word = SubsetSelector(norm="euclidean", penalty=1.0).fit(X, words=X[:1])
+    one_word = SubsetSelector(norm="euclidean", penalty=1.0).fit(X, candidates=X[:1])
     for fitted in (nearest, one_item, one_word):
         assert fitted.solution_.converged
         assert fitted.solution_.certificate.gap <= 1e-12
@@ -253,7 +253,7 @@ def test_frames_and_pipelines_are_taken():
     X, _ = blobs()
     plain = SubsetSelector().fit(X)
     for frame in (pd.DataFrame(X, columns=["a", "b"]), pl.DataFrame(X, ["a", "b"])):
-        fitted = SubsetSelector().fit(frame, words=frame[:10])
+        fitted = SubsetSelector().fit(frame, candidates=frame[:10])
         assert fitted.feature_names_in_.tolist() == ["a", "b"]
         assert fitted.n_features_in_ == 2
         np.testing.assert_array_equal(
@@ -304,9 +304,9 @@ REFUSED = [
     ({}, {"must_exclude": [True]}, "must_exclude must be indices of words"),
     ({}, {"must_exclude": range(30)}, "must_exclude leaves no word"),
     ({}, {"must_include": [1], "must_exclude": [1]}, "word 1 is both"),
-    ({}, {"word_costs": -np.ones(30)}, "word_costs must not be negative"),
-    ({}, {"word_costs": np.ones(3)}, "word_costs has 3 rows"),
-    ({}, {"word_costs": 2.0}, "one entry a word"),
+    ({}, {"candidate_costs": -np.ones(30)}, "candidate_costs must not be negative"),
+    ({}, {"candidate_costs": np.ones(3)}, "candidate_costs has 3 rows"),
+    ({}, {"candidate_costs": 2.0}, "one entry a word"),
     (
         {},
         {"sample_weight": np.r_[0.0, np.ones(29)], "must_include": [0]},

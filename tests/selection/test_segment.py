@@ -172,7 +172,7 @@ def test_one_sparsity_gives_the_labels_of_its_selector():
 
 
 def test_a_single_word_is_a_single_segment():
-    assert not segment(IMAGE, n_words=1).any()
+    assert not segment(IMAGE, n_candidates=1).any()
     assert not segment(IMAGE, sparsity=1.5).any()
 
 

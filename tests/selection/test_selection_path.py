@@ -11,7 +11,7 @@ def fitted(**given):
     rng = np.random.default_rng(0)
     X = rng.random((40, 3))
     selector = SubsetSelector(smoothness=0.02, **given)
-    return selector.fit(X, words=X[:10], graph=graph(40, 0))
+    return selector.fit(X, candidates=X[:10], graph=graph(40, 0))
 
 
 def test_a_path_holds_what_single_fits_find():

@@ -23,7 +23,7 @@ def test_a_penalty_far_above_is_one_word_without_the_programme():
 
 def test_words_may_all_be_free():
     X = points(6)
-    free = SubsetSelector(sparsity=0.5).fit(X, word_costs=np.zeros(6))
+    free = SubsetSelector(sparsity=0.5).fit(X, candidate_costs=np.zeros(6))
     assert free.selected_.tolist() == list(range(6))
 
 
@@ -41,5 +41,7 @@ def test_what_is_given_is_left_as_it_was():
     for one in (X, W, costs):
         one.setflags(write=False)
     selector = SubsetSelector(smoothness=0.01, outlier_cost=9.0)
-    selector.fit(X, graph=W, sample_weight=costs, word_costs=costs, must_include=[3])
+    selector.fit(
+        X, graph=W, sample_weight=costs, candidate_costs=costs, must_include=[3]
+    )
     assert costs.tolist() == [1.0] * 12

@@ -86,7 +86,7 @@ def test_with_as_many_directions_as_the_means_span_nothing_is_lost():
 def test_more_starts_are_never_worse():
     A, y = classes_of(3)
     one = MaxMinDistanceAnalysis(2, random_state=0).fit(A, y).min_distance_
-    many = MaxMinDistanceAnalysis(2, n_starts=4, random_state=0).fit(A, y)
+    many = MaxMinDistanceAnalysis(2, n_init=4, random_state=0).fit(A, y)
     assert many.min_distance_ >= one - 1e-9
 
 
@@ -163,7 +163,7 @@ def test_rows_come_back_from_the_subspace():
         ({"solver": "newton"}, "solver must be one of"),
         ({"kernel": "rfb"}, "did you mean 'rbf'"),
         ({"shrinkage": -1.0}, "shrinkage must be at least 0"),
-        ({"n_starts": 0}, "n_starts must be at least 1"),
+        ({"n_init": 0}, "n_init must be at least 1"),
         ({"kernel": "linear", "n_components": 99}, "exceeds the 13 coordinates"),
     ],
 )

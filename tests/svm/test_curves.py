@@ -104,7 +104,7 @@ def test_the_pinball_curve_equals_brute_force():
     rng = np.random.default_rng(4)
     X = rng.standard_normal((90, 2))
     y = X[:, 0] + rng.standard_normal(90)
-    model = KernelQuantileRegressor(tau=0.2, gamma=0.5).fit(X[:50], y[:50])
+    model = KernelQuantileRegressor(quantile=0.2, gamma=0.5).fit(X[:50], y[:50])
     path = model.path(C=(0.1, 10.0), X_val=X[50:], y_val=y[50:])
     curve = path.validation_curve("pinball")
     for C in rng.uniform(0.1, 10.0, 40):

@@ -33,7 +33,7 @@ def by_hand(X, y, w, C, epsilon, gamma, sweeps):
 def test_sweeps_along_paths_are_refits(C, sweeps):
     X, y, rng = noisy()
     w = rng.random(len(y)) + 0.1
-    model = HeteroscedasticSVR(C=C, epsilon=0.05, gamma=1.0, max_sweeps=sweeps)
+    model = HeteroscedasticSVR(C=C, epsilon=0.05, gamma=1.0, max_iter=sweeps)
     with pytest.warns(ConvergenceWarning, match=f"after {sweeps} sweeps"):
         model.fit(X, y, w)
     other, v = by_hand(X, y, w, C, 0.05, 1.0, sweeps)
@@ -46,7 +46,7 @@ def test_sweeps_along_paths_are_refits(C, sweeps):
 
 def test_the_last_sweep_agrees_with_scikit_learn():
     X, y, _ = noisy()
-    model = HeteroscedasticSVR(epsilon=0.05, gamma=1.0, max_sweeps=100).fit(X, y)
+    model = HeteroscedasticSVR(epsilon=0.05, gamma=1.0, max_iter=100).fit(X, y)
     assert model.converged_
     assert model.change_ <= model.tol
     theirs = SVR(C=1.0, epsilon=0.05, gamma=1.0, tol=1e-9)
@@ -56,7 +56,7 @@ def test_the_last_sweep_agrees_with_scikit_learn():
 
 def test_rows_with_more_noise_count_less():
     X, y, _ = noisy()
-    model = HeteroscedasticSVR(epsilon=0.05, gamma=1.0, max_sweeps=100).fit(X, y)
+    model = HeteroscedasticSVR(epsilon=0.05, gamma=1.0, max_iter=100).fit(X, y)
     loud = X[:, 0] > 1.5
     v = model.noise_weights_
     assert np.median(v[~loud]) > 2.0 * np.median(v[loud])
@@ -66,7 +66,7 @@ def test_weight_two_is_the_row_twice():
     X, y, rng = noisy(60)
     counts = rng.integers(0, 3, len(y))
     twice = np.repeat(np.arange(len(y)), counts)
-    chosen = {"epsilon": 0.05, "max_sweeps": 100, "gamma": 1.0}
+    chosen = {"epsilon": 0.05, "max_iter": 100, "gamma": 1.0}
     ours = HeteroscedasticSVR(**chosen).fit(X, y, counts)
     copies = HeteroscedasticSVR(**chosen).fit(X[twice], y[twice])
     np.testing.assert_allclose(ours.predict(X), copies.predict(X), atol=1e-8)
@@ -84,7 +84,7 @@ def test_residuals_of_zero_do_no_harm():
 
 def test_a_larger_floor_bounds_the_weights():
     X, y, _ = noisy()
-    chosen = {"epsilon": 0.05, "gamma": 1.0, "max_sweeps": 100}
+    chosen = {"epsilon": 0.05, "gamma": 1.0, "max_iter": 100}
     free = HeteroscedasticSVR(**chosen).fit(X, y)
     bound = HeteroscedasticSVR(**chosen, floor=0.5).fit(X, y)
     assert free.noise_weights_.max() > 2.0
@@ -94,7 +94,7 @@ def test_a_larger_floor_bounds_the_weights():
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
-        ({"max_sweeps": 0}, "max_sweeps must be"),
+        ({"max_iter": 0}, "max_iter must be"),
         ({"floor": 0.0}, "floor must be positive"),
         ({"tol": 0.0}, "tol must be positive"),
         ({"epsilon": -1.0}, "epsilon must"),

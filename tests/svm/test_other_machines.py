@@ -30,21 +30,23 @@ def test_one_class_machines_on_the_path_equal_those_of_scikit_learn():
 def test_the_share_below_a_quantile_is_its_tau():
     X, y, w, _ = data()
     path = (
-        KernelQuantileRegressor(C=3.0, gamma=0.7).fit(X, y, w).path(taus=(0.05, 0.95))
+        KernelQuantileRegressor(C=3.0, gamma=0.7)
+        .fit(X, y, w)
+        .path(quantiles=(0.05, 0.95))
     )
     assert path.certify().residual <= 1e-9
     for tau in (0.05, 0.3, 0.61, 0.95):
         f = path.at(tau).predict(X)
         assert w[y < f - 1e-9].sum() <= tau * w.sum() + 1e-9
         assert w[y <= f + 1e-9].sum() >= tau * w.sum() - 1e-9
-        refit = KernelQuantileRegressor(tau=tau, C=3.0, gamma=0.7).fit(X, y, w)
+        refit = KernelQuantileRegressor(quantile=tau, C=3.0, gamma=0.7).fit(X, y, w)
         np.testing.assert_allclose(f, refit.predict(X), atol=1e-9)
 
 
 def test_crossing_quantiles_are_told_as_the_models_show_them():
     X, y, w, rng = data()
     model = KernelQuantileRegressor(C=3.0, gamma=0.7).fit(X, y, w)
-    path = model.path(taus=(0.1, 0.9))
+    path = model.path(quantiles=(0.1, 0.9))
     new = 2.0 * rng.standard_normal((30, 2))
     told = model.crossing(path, new)
     bands = np.array([path.at(t).predict(new) for t in path.thetas])
@@ -52,7 +54,7 @@ def test_crossing_quantiles_are_told_as_the_models_show_them():
     assert told.largest_drop == pytest.approx(drops.max(), abs=1e-9)
     assert told.share == pytest.approx(np.mean(drops > 1e-9))
     constant = KernelQuantileRegressor(kernel="linear").fit(0 * X, y, w)
-    flat = constant.crossing(constant.path(taus=(0.1, 0.9)), 0 * X)
+    flat = constant.crossing(constant.path(quantiles=(0.1, 0.9)), 0 * X)
     assert flat.share == 0.0
 
 

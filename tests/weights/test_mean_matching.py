@@ -64,7 +64,12 @@ def test_the_value_is_that_of_clarabel_and_bounds_and_sum_hold(
     monkeypatch.setattr(module, "LARGEST_FACTOR_RANK", rank)
     X, T = shifted()
     kmm = KMM(
-        gamma=0.3, bound=bound, slack=slack, ridge=ridge, standardize=False, tol=1e-8
+        gamma=0.3,
+        max_weight=bound,
+        slack=slack,
+        alpha=ridge,
+        standardize=False,
+        tol=1e-8,
     ).fit(X, X_target=T)
     w, eps = kmm.weights_, slack or 0.0
     assert w.min() >= 0.0
@@ -84,7 +89,7 @@ def test_gradient_steps_on_a_stored_kernel_agree_with_clarabel(ridge, monkeypatc
     for part in (module, estimator):
         monkeypatch.setattr(part, "LARGEST_ARRAY", 120 * 120)
     X, T = shifted()
-    kmm = KMM(gamma=1.0, ridge=ridge, standardize=False).fit(X, X_target=T)
+    kmm = KMM(gamma=1.0, alpha=ridge, standardize=False).fit(X, X_target=T)
     assert kmm.solution_.n_iter > 15
     v = kmm.weights_ / len(X)
     value = squared_mmd(v, X, T, 1.0) + ridge * v @ v
@@ -95,7 +100,7 @@ def test_a_factor_that_hides_too_much_says_so_and_its_bound_is_true(monkeypatch)
     monkeypatch.setattr(module, "LARGEST_FACTOR_RANK", 10)
     monkeypatch.setattr(module, "LARGEST_ARRAY", 100)
     X, T = shifted()
-    kmm = KMM(gamma=1.0, ridge=1.0, standardize=False)
+    kmm = KMM(gamma=1.0, alpha=1.0, standardize=False)
     with pytest.warns(ConvergenceWarning, match="what the factor leaves out"):
         kmm.fit(X, X_target=T)
     proof, v = kmm.solution_.certificate, kmm.weights_ / len(X)
@@ -112,7 +117,7 @@ def test_a_factor_that_hides_too_much_says_so_and_its_bound_is_true(monkeypatch)
 @pytest.mark.parametrize("bound", [1000.0, 3.0])
 def test_frank_wolfe_variants_come_near_the_same_optimum(solver, bound):
     X, T = shifted()
-    exact = KMM(gamma=0.5, ridge=3.0, bound=bound).fit(X, X_target=T)
+    exact = KMM(gamma=0.5, alpha=3.0, max_weight=bound).fit(X, X_target=T)
     other = clone(exact).set_params(solver=solver, tol=1e-2, max_iter=3000)
     other.fit(X, X_target=T)
     assert other.solution_.n_iter > exact.solution_.n_iter
@@ -145,7 +150,7 @@ def test_the_chosen_ridge_is_the_largest_that_reaches_the_noise_floor():
 def test_a_ridge_buys_effective_size():
     X, T = shifted(300, 300)
     sizes = [
-        KMM(ridge=r).fit(X, X_target=T).effective_sample_size_
+        KMM(alpha=r).fit(X, X_target=T).effective_sample_size_
         for r in (0.01, 0.1, 1.0, 10.0)
     ]
     assert (np.diff(sizes) > 0.0).all()
@@ -155,7 +160,7 @@ def test_the_median_rule_is_the_median_distance_of_target_rows():
     X, T = shifted()
     i, j = np.triu_indices(len(T), k=1)
     median = np.median(((T[i] - T[j]) ** 2).sum(axis=1))
-    kmm = KMM(standardize=False, ridge=1.0).fit(X, X_target=T)
+    kmm = KMM(standardize=False, alpha=1.0).fit(X, X_target=T)
     assert kmm.gamma_ == pytest.approx(0.5 / median, rel=1e-9)
 
 
@@ -209,7 +214,7 @@ def test_the_weights_of_the_fits_own_rows_are_its_weights(
     monkeypatch.setattr(module, "LARGEST_FACTOR_RANK", rank)
     X, T = shifted()
     own = np.random.default_rng(0).integers(1, 4, len(X)) if weighted else None
-    kmm = KMM(bound=bound, tol=1e-10, allow_no_overlap=True)
+    kmm = KMM(max_weight=bound, tol=1e-10, allow_no_overlap=True)
     kmm.fit(X, X_target=T, sample_weight=own)
     assert bound == 1000.0 or kmm.weights_.max() == pytest.approx(bound)
     np.testing.assert_allclose(kmm.predict_weights(X), kmm.weights_, atol=1e-4)
@@ -217,7 +222,7 @@ def test_the_weights_of_the_fits_own_rows_are_its_weights(
 
 def test_the_weights_of_new_rows_solve_the_conditions_of_the_optimum():
     X, T = shifted()
-    kmm = KMM(gamma=0.5, ridge=2.0, standardize=False, tol=1e-10).fit(X, X_target=T)
+    kmm = KMM(gamma=0.5, alpha=2.0, standardize=False, tol=1e-10).fit(X, X_target=T)
     v = kmm.weights_ / len(X)
 
     def pull(rows):
@@ -234,7 +239,7 @@ def test_the_weights_of_new_rows_solve_the_conditions_of_the_optimum():
 
 def test_without_a_ridge_the_weights_of_new_rows_are_a_regression():
     X, T = shifted()
-    kmm = KMM(gamma=0.5, ridge=0.0, standardize=False, bound=5.0)
+    kmm = KMM(gamma=0.5, alpha=0.0, standardize=False, max_weight=5.0)
     kmm.fit(X, X_target=T)
     K = rbf_kernel(X, gamma=0.5)
     dual = np.linalg.solve(K + 1e-3 * np.eye(len(X)), kmm.weights_)
@@ -355,7 +360,7 @@ def test_disjoint_samples_are_refused_although_the_effective_size_looks_fine():
 def test_uncovered_target_rows_are_counted(rank, monkeypatch):
     monkeypatch.setattr(module, "LARGEST_FACTOR_RANK", rank)
     shift = make_uncovered_cluster(random_state=0)
-    kmm = KMM(standardize=False, ridge=1.0, allow_no_overlap=True, gamma=0.5)
+    kmm = KMM(standardize=False, alpha=1.0, allow_no_overlap=True, gamma=0.5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PartialOverlapWarning)
         kmm.fit(shift.X, X_target=shift.X_target)
@@ -379,13 +384,13 @@ def test_copies_constants_and_identical_samples_are_no_trouble():
 
 def test_a_bound_of_one_leaves_weights_of_one():
     X, T = shifted()
-    np.testing.assert_allclose(KMM(bound=1.0).fit(X, X_target=T).weights_, 1.0)
+    np.testing.assert_allclose(KMM(max_weight=1.0).fit(X, X_target=T).weights_, 1.0)
 
 
 def test_a_search_cut_short_says_so():
     X, T = shifted()
     with pytest.warns(ConvergenceWarning, match="NOT converged"):
-        KMM(ridge=0.0, max_iter=1).fit(X, X_target=T)
+        KMM(alpha=0.0, max_iter=1).fit(X, X_target=T)
 
 
 @pytest.mark.parametrize(

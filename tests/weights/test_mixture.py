@@ -222,7 +222,7 @@ def test_sparse_rows_of_many_columns_are_weighed_without_densifying(monkeypatch)
     X, X_target = text(1000, 5_000, 0.0, 0), text(1000, 5_000, 0.5, 1)
     for name in ("toarray", "todense"):
         monkeypatch.setattr(sparse.csr_array, name, refuse)
-    fitted = LogLinearKLIEP(ridge=1.0, random_state=0).fit(X, X_target=X_target)
+    fitted = LogLinearKLIEP(alpha=1.0, random_state=0).fit(X, X_target=X_target)
     assert fitted.solution_.converged
     driving = np.sin(np.arange(50))
     assert np.corrcoef(fitted.coef_[0, :50], driving)[0, 1] > 0.5

@@ -237,17 +237,17 @@ class FittedModel(BaseEstimator):
             self, Blocks.of(X), path, name=id_column, chances=probabilities
         )
 
-    def predict_interval(self, X: object, level: float = 0.9) -> Array:
-        r"""Return intervals that hold the response with probability `level`.
+    def predict_interval(self, X: object, confidence_level: float = 0.9) -> Array:
+        r"""Return intervals that hold the response with probability `confidence_level`.
 
-        Weighted split conformal: half of the width at a row is the `level` quantile of
-        the held-out absolute errors, weighted by their density ratios, with the row's
-        own ratio at infinity.
+        Weighted split conformal: half of the width at a row is the `confidence_level`
+        quantile of the held-out absolute errors, weighted by their density ratios, with
+        the row's own ratio at infinity.
 
         Parameters
         ----------
         X : table of shape (k, d)
-        level : float
+        confidence_level : float
 
         Returns
         -------
@@ -260,11 +260,11 @@ class FittedModel(BaseEstimator):
         :math:`p(y \mid x)` has not changed.
         """
         radius = self._calibration(of_classes=False).radius(
-            self._test_weights(X), level
+            self._test_weights(X), confidence_level
         )
         return intervals_of(self.predict(X), radius)
 
-    def predict_set(self, X: object, level: float = 0.9) -> Any:
+    def predict_set(self, X: object, confidence_level: float = 0.9) -> Any:
         """Return for every row which classes its set has, as booleans.
 
         Adaptive prediction sets, weighted as in `predict_interval`: the likeliest
@@ -274,14 +274,16 @@ class FittedModel(BaseEstimator):
         Parameters
         ----------
         X : table of shape (k, d)
-        level : float
+        confidence_level : float
 
         Returns
         -------
         boolean array of shape (k, n_classes)
             In the order of `classes_`.
         """
-        radius = self._calibration(of_classes=True).radius(self._test_weights(X), level)
+        radius = self._calibration(of_classes=True).radius(
+            self._test_weights(X), confidence_level
+        )
         return sets_of(self.predict_proba(X), radius)
 
     def diagnose(self, X_target_new: Any, *, random_state: Any = None) -> Diagnosis:

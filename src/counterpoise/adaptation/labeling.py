@@ -28,7 +28,7 @@ def select_rows_to_label(
     model: Regressor,
     X: object,
     X_target: object,
-    k: int,
+    n_rows: int,
     *,
     random_state: int | np.random.RandomState | None = None,
 ) -> Indices:
@@ -53,7 +53,7 @@ def select_rows_to_label(
     X : table of shape (n, d)
         The rows that have labels.
     X_target : table of shape (m, d), or a tuple of such
-    k : int
+    n_rows : int
         How many rows to choose, at most m.
     random_state : int, RandomState or None
         Which 1,000 source rows are taken into account and which 2,000 target rows are
@@ -66,9 +66,9 @@ def select_rows_to_label(
 
     Notes
     -----
-    For fitting the model again, with these rows among its own. They are no sample of
-    the target: the estimate of `estimate_performance` from labelled rows (`X_lab`)
-    needs rows drawn by chance. More than 2,000 rows are chosen in rounds, each among
+    For fitting the model again, with these rows among its own. They are not a random
+    sample of the target: `estimate_performance` with labeled rows (`X_target_labeled`)
+    needs rows drawn at random. More than 2,000 rows are chosen in rounds, each among
     up to 2,000 candidates of its own that know nothing of the others', and come back by
     turns: the first of every round, then the second.
 
@@ -89,9 +89,9 @@ def select_rows_to_label(
     samples.refuse_huge(by_label=True)
     source, target = samples.source, samples.target
     m = target.shape[0]
-    check_integer("k", k, low=1, high=m)
+    check_integer("n_rows", n_rows, low=1, high=m)
     rng = np.random.default_rng(as_seed(random_state))
-    n_rounds = -(-k // CANDIDATES_AT_ONCE)
+    n_rounds = -(-n_rows // CANDIDATES_AT_ONCE)
     candidates = random_rows(m, n_rounds * CANDIDATES_AT_ONCE, rng)
     unsure = _unsure(model, pieces)[candidates]
     rows = random_rows(source.shape[0], SOURCE_ROWS_SEEN, rng)
@@ -99,11 +99,11 @@ def select_rows_to_label(
     gamma = 0.5 / max(median_distance(open_rows), 1e-12) ** 2
     # What a source row tells stands for all that were left out.
     noise = NOISE * rows.size / source.shape[0]
-    chosen = np.full((n_rounds, -(-k // n_rounds)), -1)
+    chosen = np.full((n_rounds, -(-n_rows // n_rounds)), -1)
     for nth in range(n_rounds):
         # Every n-th candidate, so that rounds are alike and their sizes too.
         own = np.arange(nth, candidates.size, n_rounds)
-        n_own = len(range(nth, k, n_rounds))
+        n_own = len(range(nth, n_rows, n_rounds))
         left = _left(seen, open_rows[own], gamma, noise)
         chosen[nth, :n_own] = candidates[own[_greedy(left, unsure[own], n_own)]]
     by_turns = chosen.T.ravel()

@@ -276,45 +276,46 @@ def _read_groups(groups: ArrayLike | None, n: int) -> Indices | None:
 def _read_labelled(
     model: Regressor,
     X: object,
-    X_lab: object,
-    y_lab: ArrayLike | None,
+    X_target_labeled: object,
+    y_target_labeled: ArrayLike | None,
     classifier: bool,
     methods: Sequence[str] | None,
 ) -> tuple[Predictions, NDArray[Any]] | None:
     """Return predictions of labelled target rows, and their labels, if any."""
-    if X_lab is None and y_lab is None:
+    if X_target_labeled is None and y_target_labeled is None:
         return None
-    if X_lab is None or y_lab is None:
-        missing = "X_lab" if X_lab is None else "y_lab"
+    if X_target_labeled is None or y_target_labeled is None:
+        missing = "X_target_labeled" if X_target_labeled is None else "y_target_labeled"
         raise InvalidInputError(
-            f"X_lab and y_lab belong together, {missing} is missing"
+            "X_target_labeled and y_target_labeled belong together, "
+            f"{missing} is missing"
         )
-    check_same_columns(X, X_lab, name="X_lab")
-    k = n_rows(X_lab)
+    check_same_columns(X, X_target_labeled, name="X_target_labeled")
+    k = n_rows(X_target_labeled)
     if k < 2:
         raise InvalidInputError(
-            f"X_lab has {k} row, at least 2 are needed for an interval"
+            f"X_target_labeled has {k} row, at least 2 are needed for an interval"
         )
-    answers = Predictions.of(model, [X_lab], classifier, methods)
-    return answers, _read_labels(y_lab, k, classifier, "y_lab")
+    answers = Predictions.of(model, [X_target_labeled], classifier, methods)
+    return answers, _read_labels(y_target_labeled, k, classifier, "y_target_labeled")
 
 
 def _encode(
-    samples: Samples, X_lab: object, counts: Array
+    samples: Samples, X_target_labeled: object, counts: Array
 ) -> tuple[Samples, Matrix | None, Sequence[str] | None]:
     """Return both samples and labelled target rows, encoded alike, and their names."""
-    if X_lab is None:
+    if X_target_labeled is None:
         samples.refuse_huge(by_label=True)
         return samples, None, None
-    if samples.tables is None or sparse.issparse(X_lab):
+    if samples.tables is None or sparse.issparse(X_target_labeled):
         if samples.tables is not None and not samples.is_plain:
             assert samples.given is not None
             two_samples(*samples.given, accept_sparse=True)
-        lab = two_samples(X_lab, None, accept_sparse=True)[0]
+        lab = two_samples(X_target_labeled, None, accept_sparse=True)[0]
         return samples, lab, samples.matrix_names
     # The encoder learns from the labelled rows too, which are target rows.
     source, target = samples.tables
-    together = Samples.read(source, (target, X_lab))
+    together = Samples.read(source, (target, X_target_labeled))
     together.refuse_huge(by_label=True)
     if samples.is_plain and together.is_plain:
         return samples, together.target[len(target) :], samples.matrix_names
@@ -590,10 +591,10 @@ def estimate_performance(
     y: Any,
     X_target: object,
     *,
-    metrics: object = None,
-    level: float = 0.95,
-    X_lab: object = None,
-    y_lab: ArrayLike | None = None,
+    scoring: object = None,
+    confidence_level: float = 0.95,
+    X_target_labeled: object = None,
+    y_target_labeled: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     weight_estimator: object = "auto",
     cv: object = None,
@@ -616,8 +617,8 @@ def estimate_performance(
     confidence      the mean of what the classifier's own probabilities, recalibrated
                     on weighted rows, promise at the target rows
     labelled        :math:`\mathrm{mean}_j\, g(t_j) + \mathrm{mean}_l (L_l - g(t_l))`
-                    over the rows of `X_lab`; together with the doubly robust estimate
-                    unless the two contradict one another (`.check`)
+                    over the rows of `X_target_labeled`; together with the doubly
+                    robust estimate unless the two contradict one another (`.check`)
     ==============  ==================================================================
 
     Parameters
@@ -629,11 +630,11 @@ def estimate_performance(
         fit. Of `engine.Blocks` 10,000 rows are drawn, and y may name a column.
     X_target : table of shape (m, d), or a tuple of such
         Rows from where the model is to work.
-    metrics : str, callable, sequence of them, or None
+    scoring : str, callable, sequence of them, or None
         See `as_metric`. None: log-loss, error rate or squared error.
-    level : float
+    confidence_level : float
         Of the intervals.
-    X_lab, y_lab : table of shape (k, d), array of shape (k,)
+    X_target_labeled, y_target_labeled : table of shape (k, d), array of shape (k,)
         Labelled target rows, drawn at random.
     sample_weight : array of shape (n,)
         What the source rows count, apart from the weights.
@@ -676,7 +677,9 @@ def estimate_performance(
     >>> bool(found.doubly_robust.low < truth < found.doubly_robust.high)
     True
     """
-    check_number("level", level, low=0.0, high=1.0, closed="neither")
+    check_number(
+        "confidence_level", confidence_level, low=0.0, high=1.0, closed="neither"
+    )
     check_number("precision", precision, low=0.0, closed="neither")
     seed = as_seed(random_state)
     if isinstance(X, Blocks) or isinstance(X_target, Blocks):
@@ -684,7 +687,17 @@ def estimate_performance(
         X, y, X_target = rows_drawn_for_evaluation(model, X, y, X_target, seed)
     counts = row_counts(sample_weight, n_rows(X))
     rows, samples, numbers, pieces, wanted = _predicted_rows(
-        model, X, y, X_target, metrics, X_lab, y_lab, counts, cv, groups, seed
+        model,
+        X,
+        y,
+        X_target,
+        scoring,
+        X_target_labeled,
+        y_target_labeled,
+        counts,
+        cv,
+        groups,
+        seed,
     )
     some = some_rows(counts.size, seed)
     some_target = some_rows(len(rows.answers_target.rows), seed)
@@ -695,13 +708,21 @@ def estimate_performance(
             weight_estimator, refitted=cv is not None, seed=seed,
         )  # fmt: skip
     except NoOverlapError as error:
-        found = _without_overlap(rows, wanted, error.share, level, seed)
+        found = _without_overlap(rows, wanted, error.share, confidence_level, seed)
     else:
         moved = moved_columns(samples, counts, some, some_target)
         found = _with_overlap(
-            rows, wanted, overlap, some, some_target, ratio, moved, level, precision,
+            rows,
+            wanted,
+            overlap,
+            some,
+            some_target,
+            ratio,
+            moved,
+            confidence_level,
+            precision,
             seed,
-        )  # fmt: skip
+        )
     sets = target_sets(model, _rows_of_pieces(pieces, some_target), rows.labels)
     return replace(found, sets=sets)
 
@@ -712,8 +733,8 @@ def _predicted_rows(
     y: ArrayLike,
     X_target: object,
     metrics: object,
-    X_lab: object,
-    y_lab: ArrayLike | None,
+    X_target_labeled: object,
+    y_target_labeled: ArrayLike | None,
     counts: Array,
     cv: object,
     groups: ArrayLike | None,
@@ -739,12 +760,14 @@ def _predicted_rows(
             classifier=classifier, seed=seed, methods=methods,
         )  # fmt: skip
     answers_target = Predictions.of(model, list(pieces.values()), classifier, methods)
-    labelled = _read_labelled(model, X, X_lab, y_lab, classifier, methods)
+    labelled = _read_labelled(
+        model, X, X_target_labeled, y_target_labeled, classifier, methods
+    )
     if samples is None:
         samples = Samples.read(X, tuple(pieces.values()))
     if not np.array_equal(samples.source_weight, counts):
         samples = replace(samples, source_weight=counts)
-    numbers, lab, names = _encode(samples, X_lab, counts)
+    numbers, lab, names = _encode(samples, X_target_labeled, counts)
     rows = Rows(
         answers,
         labels,

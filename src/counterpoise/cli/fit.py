@@ -403,7 +403,7 @@ def estimate(
     labelled: dict[str, Any] = {}
     if pair.y_target is not None and pair.labelled.size:
         rows = pair.X_target.take(pair.labelled).reset_index(drop=True)
-        labelled = {"X_lab": rows, "y_lab": pair.y_target}
+        labelled = {"X_target_labeled": rows, "y_target_labeled": pair.y_target}
     # Rows of the fit have been weighed already, unless by no density ratio.
     weighed = cv is not None and options.weight_estimator not in (
         "uniform",
@@ -414,8 +414,8 @@ def estimate(
         pair.X,
         pair.y,
         pair.samples,
-        metrics=None if options.metric is None else [options.metric],
-        level=getattr(options, "level", OPTIONS["level"].default),
+        scoring=None if options.metric is None else [options.metric],
+        confidence_level=getattr(options, "level", OPTIONS["level"].default),
         precision=getattr(options, "precision", OPTIONS["precision"].default),
         weight_estimator="model" if weighed else "auto",
         cv=cv,

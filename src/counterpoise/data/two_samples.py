@@ -219,28 +219,28 @@ def flatten_weights(weights: ArrayLike, exponent: float) -> Array:
     return _of_mean_one(_of_mean_one(_checked(weights)) ** exponent)
 
 
-def clip_weights(weights: ArrayLike, bound: float) -> Array:
-    """Return weights of mean one, none above `bound`, in the same order.
+def clip_weights(weights: ArrayLike, max_weight: float) -> Array:
+    """Return weights of mean one, none above `max_weight`, in the same order.
 
     The largest weights are cut at the level at which, after scaling to mean one, the
-    largest is `bound`. Where too few weights are positive for that, those become
-    `bound`, and the rows of weight zero share what is left.
+    largest is `max_weight`. Where too few weights are positive for that, those become
+    `max_weight`, and the rows of weight zero share what is left.
 
     Examples
     --------
     >>> clip_weights([0.5, 0.5, 0.5, 2.5], 1.6)
     array([0.8, 0.8, 0.8, 1.6])
     """
-    check_number("bound", bound, low=1.0)
+    check_number("max_weight", max_weight, low=1.0)
     w = _of_mean_one(_checked(weights))
-    if w.max() <= bound:
+    if w.max() <= max_weight:
         return w
     n, n_positive = w.size, int(np.count_nonzero(w))
-    if bound * n_positive <= n:
-        rest = (n - bound * n_positive) / max(n - n_positive, 1)
-        return np.where(w > 0, bound, rest)
-    cut = np.minimum(w, _level(w, bound))
-    return np.minimum(_of_mean_one(cut), bound)
+    if max_weight * n_positive <= n:
+        rest = (n - max_weight * n_positive) / max(n - n_positive, 1)
+        return np.where(w > 0, max_weight, rest)
+    cut = np.minimum(w, _level(w, max_weight))
+    return np.minimum(_of_mean_one(cut), max_weight)
 
 
 def _level(w: Array, bound: float) -> float:

@@ -331,13 +331,16 @@ def _gaussian(X: Matrix, C: Matrix, gamma: float, v: Array | None = None) -> Arr
         own = -gamma * np.einsum("ij,ij->i", X, X)
         other = -gamma * np.einsum("ij,ij->i", C, C)
         left = np.column_stack([X, np.ones(n), own])
-        right = np.vstack([2.0 * gamma * C.T, other, np.ones(m)])
+        # In row order, which the products of narrow blocks need to be fast.
+        right = np.ascontiguousarray(np.vstack([2.0 * gamma * C.T, other, np.ones(m)]))
     out = np.empty((n, m)) if v is None else np.zeros(m)
     width = m if v is None else min(BLOCK_COLUMNS, m)
     room = np.empty((BLOCK_ROWS, 0 if v is None else width))
     for start in range(0, m, max(width, 1)):
         columns = slice(start, start + width)
         part = right[:, columns]
+        if v is not None and not is_sparse:
+            part = part.copy()
         for first in range(0, n, BLOCK_ROWS):
             rows = slice(first, min(first + BLOCK_ROWS, n))
             size = rows.stop - first

@@ -111,9 +111,9 @@ class ModelMonitor:
         An `Adapted` or anything that predicts.
     X, y : table of shape (n, d), array of shape (n,)
         Labelled reference rows that the model has not seen.
-    metrics : str, callable, sequence of them, or None
+    scoring : str, callable, sequence of them, or None
         See `estimate_performance`. The first that is a mean over rows is the risk.
-    level : float
+    confidence_level : float
         Of the intervals of estimates.
     false_alarm_rate : float
         The largest probability of any false alarm over all looks.
@@ -160,13 +160,15 @@ class ModelMonitor:
         *,
         X: object,
         y: ArrayLike,
-        metrics: object = None,
-        level: float = 0.95,
+        scoring: object = None,
+        confidence_level: float = 0.95,
         false_alarm_rate: float = 0.05,
         tolerance: float = 0.0,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        check_number("level", level, low=0.0, high=1.0, closed="neither")
+        check_number(
+            "confidence_level", confidence_level, low=0.0, high=1.0, closed="neither"
+        )
         check_number(
             "false_alarm_rate", false_alarm_rate, low=0.0, high=1.0, closed="neither"
         )
@@ -175,8 +177,8 @@ class ModelMonitor:
             model,
             X,
             y,
-            metrics,
-            level,
+            scoring,
+            confidence_level,
             false_alarm_rate,
             tolerance,
             as_seed(random_state),
@@ -206,10 +208,10 @@ class ModelMonitor:
         """Return what a record keeps: settings, history and alerts, plain."""
         state = self._state
         return {
-            "level": state.level,
+            "confidence_level": state.level,
             "false_alarm_rate": state.false_alarm_rate,
             "tolerance": state.tolerance,
-            "metrics": list(state.metric_names),
+            "scoring": list(state.metric_names),
             "risk_metric": state.risk.name,
             "reference": dict(state.reference),
             "n_looks": len(state.chunks),

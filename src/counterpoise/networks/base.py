@@ -90,7 +90,7 @@ NETWORK_SOLVER_CHOICE = SolverChoice(
 # What parameters may be.
 RULES: Mapping[str, Rule] = {
     "alpha": Number(0.0),
-    "max_rounds": Integer(1),
+    "max_iter": Integer(1),
     "tol": Number(0.0, closed="neither"),
     "validation_fraction": Number(0.0, 1.0, "left"),
     "infeasible": Choice(("raise", "warn")),
@@ -122,13 +122,13 @@ def read_inputs(
         if not isinstance(getattr(net, name), bool | np.bool_):
             value = getattr(net, name)
             raise InvalidTypeError(f"{name} must be True or False, got {value!r}")
-    if not isinstance(net.hidden, tuple | list):
+    if not isinstance(net.hidden_layer_sizes, tuple | list):
         raise InvalidTypeError(
-            "hidden must be a tuple of numbers of units, such as (6, 6), got "
-            f"{net.hidden!r}"
+            "hidden_layer_sizes must be a tuple of numbers of units, such as (6, 6), "
+            f"got {net.hidden_layer_sizes!r}"
         )
-    for k, size in enumerate(net.hidden):
-        check_integer(f"hidden[{k}]", size, low=1)
+    for k, size in enumerate(net.hidden_layer_sizes):
+        check_integer(f"hidden_layer_sizes[{k}]", size, low=1)
     if net.callback is not None and not callable(net.callback):
         raise InvalidTypeError(f"callback must be callable, got {net.callback!r}")
     if net.target_mean is not None and X_target is None:
@@ -257,7 +257,8 @@ def warm_start_weights(
     if own != network.sizes[:-1]:
         raise InvalidInputError(
             f"init has {own[0]} columns and hidden layers {own[1:]}; X has "
-            f"{network.sizes[0]} columns and hidden is {network.sizes[1:-1]}"
+            f"{network.sizes[0]} columns and hidden_layer_sizes is "
+            f"{network.sizes[1:-1]}"
         )
     layers = [
         Layer(np.asarray(w, dtype=float), np.asarray(b, dtype=float))
@@ -289,7 +290,7 @@ def train(
     solver: str | Solver,
     constrained: bool,
     proved: bool,
-    max_rounds: int,
+    max_iter: int,
     settings: dict[str, Any],
 ) -> Solution:
     """Return the solution of the solver loop, and add a record a round to `rounds`.
@@ -303,7 +304,7 @@ def train(
     rounds : list
     solver : str or Solver
     constrained, proved : bool
-    max_rounds : int
+    max_iter : int
     settings : dict
         tol, max_time and callback of the loop.
     """
@@ -337,7 +338,7 @@ def train(
             listener(one)
 
         method = replace(method, tell=tell)
-    return solve(problem, method, max_iter=max_rounds, **settings)
+    return solve(problem, method, max_iter=max_iter, **settings)
 
 
 def _one_layer(
@@ -364,7 +365,7 @@ def _one_layer(
 
 def not_converged_message(solution: Solution) -> str:
     """Return what is told of rounds that ended before `tol` was reached."""
-    proof, name = solution.certificate, solution.ended.replace("max_iter", "max_rounds")
+    proof, name = solution.certificate, solution.ended
     if proof.kind == "duality gap":
         return str(solution)
     left = proof.gap if proof.kind == PROVED_ROUND else proof.residual
@@ -372,7 +373,7 @@ def not_converged_message(solution: Solution) -> str:
     return (
         f"not converged ({name}): one more round may lower the objective "
         f"{proof.objective:.6g} by {about} {left:.2g}, where tol = {solution.tol:g} "
-        f"asks for {solution.tol * proof.scale:.2g}; raise max_rounds or tol"
+        f"asks for {solution.tol * proof.scale:.2g}; raise max_iter or tol"
     )
 
 
@@ -392,7 +393,7 @@ class ConvexNetwork(BaseEstimator):
     (`_truth`) and which constraints are its own (`_own_constraints`).
     """
 
-    hidden: Sequence[int]
+    hidden_layer_sizes: Sequence[int]
     activation: str
     alpha: float
     standardize: bool
@@ -404,7 +405,7 @@ class ConvexNetwork(BaseEstimator):
     target_mean: Interval | None
     monotonic_cst: Mapping[Any, int] | Sequence[int] | None
     monotonic_on_rows: Mapping[Any, int] | Sequence[int] | None
-    max_rounds: int
+    max_iter: int
     tol: float
     validation_fraction: float
     infeasible: str
@@ -501,7 +502,7 @@ class ConvexNetwork(BaseEstimator):
         units = Units.of(rows.X, y, rows.share, bool(self.standardize))
         truth = self._truth(rows.y, units)
         activation = select_activation(self.activation, self.init)
-        sizes = (rows.X.shape[1], *map(int, self.hidden), truth.shape[1])
+        sizes = (rows.X.shape[1], *map(int, self.hidden_layer_sizes), truth.shape[1])
         network = Network(sizes, activation)
         X = units.columns(rows.X)
         objective = NetworkObjective(network, X, truth, rows.share, float(self.alpha))
@@ -533,7 +534,7 @@ class ConvexNetwork(BaseEstimator):
             solver=self.solver,
             constrained=bool(inputs.constraints),
             proved=bool(self.certify_rounds),
-            max_rounds=int(self.max_rounds),
+            max_iter=int(self.max_iter),
             settings={"tol": self.tol, "max_time": left, "callback": self.callback},
         )
         self._refuse_or_warn(training, solution, limits, units)
@@ -593,7 +594,7 @@ class ConvexNetwork(BaseEstimator):
         self.solution_ = solution
         self.rounds_ = tuple(rounds)
         history = [line.objective for line in solution.history]
-        if not self.hidden:
+        if not self.hidden_layer_sizes:
             history = [training.merit(training.start()), training.merit(solution.x)]
         self.objective_history_ = np.array(history)
         self.loss_ = training.objective.loss(solution.x)

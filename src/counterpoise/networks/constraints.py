@@ -581,13 +581,13 @@ def worst_in_words(
 
 
 InfeasibleProof: TypeAlias = Literal[
-    "every function", "these hidden layers", "max_rounds"
+    "every function", "these hidden layers", "max_iter"
 ]
 
 _PROVED = {
     "every function": "no function of these inputs meets it",
     "these hidden layers": "proved for these hidden layers: no output layer meets it",
-    "max_rounds": "not proved: not reached in max_rounds, max_time or by the callback",
+    "max_iter": "not proved: not reached in max_iter, max_time or by the callback",
 }
 # An excess of the linear programme below this share of its largest number is its
 # rounding.
@@ -605,7 +605,7 @@ class InfeasibleConstraintError(InvalidInputError):
         What was asked for.
     reached : float
         What the point of least violation reaches.
-    proof : {"every function", "these hidden layers", "max_rounds"}
+    proof : {"every function", "these hidden layers", "max_iter"}
         The strongest that is known: no function of these inputs meets it (some rows are
         equal, or constraints contradict each other); no output layer does over the
         hidden layers that were reached; or the budget ended before it was met.
@@ -631,7 +631,7 @@ layers: proved for these hidden layers: no output layer meets it)
         self.proof = proof
 
     def __str__(self) -> str:
-        can = "was not met" if self.proof == "max_rounds" else "cannot be met"
+        can = "was not met" if self.proof == "max_iter" else "cannot be met"
         return (
             f"{self.constraint} = {self.bound:g} {can}: {self.reached:.6g} is reached "
             f"({self.proof}: {_PROVED[self.proof]})"
@@ -662,4 +662,4 @@ def strongest_proof(
     outputs = training.objective.network.outputs(x, training.rows)
     own = BestOfAll(training.violations(x), outputs)
     proved = training.output_layer(x).impossible()
-    return "these hidden layers" if proved else "max_rounds", own
+    return "these hidden layers" if proved else "max_iter", own

@@ -150,7 +150,7 @@ class TradeOffMixin(ConvexNetwork):
         if unproved:
             warn_user(
                 f"trade_off: {unproved} of {len(fitted)} fits have not converged at "
-                f"tol {self.tol:g}; raise max_rounds or tol",
+                f"tol {self.tol:g}; raise max_iter or tol",
                 ConvergenceWarning,
             )
         met = [one is not None for one in fitted]
@@ -217,7 +217,7 @@ class ConvexNetworkClassifier(ClassifierMixin, TradeOffMixin):
 
     Parameters
     ----------
-    hidden : tuple of int
+    hidden_layer_sizes : tuple of int
         Units of the hidden layers. (): constrained least squares, one exact programme.
     activation : {"sigmoid", "tanh", "softplus"}
         Of the hidden layers; an MLP given as `init` brings its own.
@@ -254,7 +254,7 @@ class ConvexNetworkClassifier(ClassifierMixin, TradeOffMixin):
         classes only.
     monotonic_on_rows : the same
         Between the training rows and rows one spread further; no promise elsewhere.
-    max_rounds : int
+    max_iter : int
         Largest number of rounds.
     tol : float
         What a further round may lower the objective by, in units of the loss of the
@@ -339,7 +339,7 @@ class ConvexNetworkClassifier(ClassifierMixin, TradeOffMixin):
     def __init__(
         self,
         *,
-        hidden: Sequence[int] = (6, 6),
+        hidden_layer_sizes: Sequence[int] = (6, 6),
         activation: str = "sigmoid",
         alpha: float = 1e-2,
         standardize: bool = True,
@@ -352,7 +352,7 @@ class ConvexNetworkClassifier(ClassifierMixin, TradeOffMixin):
         target_mean: Interval | None = None,
         monotonic_cst: Mapping[Any, int] | Sequence[int] | None = None,
         monotonic_on_rows: Mapping[Any, int] | Sequence[int] | None = None,
-        max_rounds: int = 40,
+        max_iter: int = 40,
         tol: float = 1e-7,
         validation_fraction: float = 0.0,
         infeasible: str = "raise",
@@ -360,7 +360,7 @@ class ConvexNetworkClassifier(ClassifierMixin, TradeOffMixin):
         callback: Callable[..., object] | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        self.hidden = hidden
+        self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
         self.alpha = alpha
         self.standardize = standardize
@@ -373,7 +373,7 @@ class ConvexNetworkClassifier(ClassifierMixin, TradeOffMixin):
         self.target_mean = target_mean
         self.monotonic_cst = monotonic_cst
         self.monotonic_on_rows = monotonic_on_rows
-        self.max_rounds = max_rounds
+        self.max_iter = max_iter
         self.tol = tol
         self.validation_fraction = validation_fraction
         self.infeasible = infeasible
@@ -459,7 +459,7 @@ class ConvexNetworkRegressor(RegressorMixin, TradeOffMixin):
 
     Parameters
     ----------
-    hidden : tuple of int
+    hidden_layer_sizes : tuple of int
         Units of the hidden layers. (): constrained least squares, one exact programme.
     activation : {"sigmoid", "tanh", "softplus"}
         Of the hidden layers; an MLP given as `init` brings its own.
@@ -491,7 +491,7 @@ class ConvexNetworkRegressor(RegressorMixin, TradeOffMixin):
         Predictions rise (fall) with a column, everywhere, by signs of the weights.
     monotonic_on_rows : the same
         Between the training rows and rows one spread further; no promise elsewhere.
-    max_rounds : int
+    max_iter : int
         Largest number of rounds.
     tol : float
         What a further round may lower the objective by, in units of the loss of the
@@ -545,7 +545,7 @@ class ConvexNetworkRegressor(RegressorMixin, TradeOffMixin):
     def __init__(
         self,
         *,
-        hidden: Sequence[int] = (6, 6),
+        hidden_layer_sizes: Sequence[int] = (6, 6),
         activation: str = "sigmoid",
         alpha: float = 1e-2,
         standardize: bool = True,
@@ -557,7 +557,7 @@ class ConvexNetworkRegressor(RegressorMixin, TradeOffMixin):
         target_mean: Interval | None = None,
         monotonic_cst: Mapping[Any, int] | Sequence[int] | None = None,
         monotonic_on_rows: Mapping[Any, int] | Sequence[int] | None = None,
-        max_rounds: int = 40,
+        max_iter: int = 40,
         tol: float = 1e-7,
         validation_fraction: float = 0.0,
         infeasible: str = "raise",
@@ -565,7 +565,7 @@ class ConvexNetworkRegressor(RegressorMixin, TradeOffMixin):
         callback: Callable[..., object] | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        self.hidden = hidden
+        self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
         self.alpha = alpha
         self.standardize = standardize
@@ -577,7 +577,7 @@ class ConvexNetworkRegressor(RegressorMixin, TradeOffMixin):
         self.target_mean = target_mean
         self.monotonic_cst = monotonic_cst
         self.monotonic_on_rows = monotonic_on_rows
-        self.max_rounds = max_rounds
+        self.max_iter = max_iter
         self.tol = tol
         self.validation_fraction = validation_fraction
         self.infeasible = infeasible

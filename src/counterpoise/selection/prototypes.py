@@ -137,16 +137,16 @@ def select_prototypes(
         penalty = float(sparsity) * one_word_penalty(costs).low
         found = _relaxed(costs, penalty, max_time, Trail())
         bound = found.certificate.bound
-        words = improved_set(
+        candidates = improved_set(
             costs, _rounded(found, costs), np.full(costs.shape[1], penalty)
         )
     else:
-        words, penalty, bound = _of_size(costs, n_prototypes, max_time)
-    near = costs[:, words]
+        candidates, penalty, bound = _of_size(costs, n_prototypes, max_time)
+    near = costs[:, candidates]
     cost = float(near.min(axis=1).sum())
-    paid = penalty * len(words) if n_prototypes is None else 0.0
+    paid = penalty * len(candidates) if n_prototypes is None else 0.0
     return Prototypes(
-        numbers[words],
+        numbers[candidates],
         near.argmin(axis=1),
         cost,
         penalty,
@@ -282,9 +282,9 @@ def _of_size(
 
 def select_representatives(
     X: ArrayLike,
-    k: int,
+    n_rows: int,
     *,
-    labelled: ArrayLike | None = None,
+    labeled: ArrayLike | None = None,
     dissimilarity: Dissimilarity = "sqeuclidean",
     sample_weight: ArrayLike | None = None,
 ) -> Indices:
@@ -299,9 +299,9 @@ def select_representatives(
     Parameters
     ----------
     X : array-like or frame of shape (n, d), or (n, n) if precomputed
-    k : int
+    n_rows : int
         At most the number of rows of positive weight without a label.
-    labelled : array of int, optional
+    labeled : array of int, optional
         Rows that already stand for their neighbours; none of them is returned.
     dissimilarity : str or callable
         As of `SubsetSelector`.
@@ -317,12 +317,12 @@ def select_representatives(
     --------
     >>> import numpy as np
     >>> X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [9.0]])
-    >>> select_representatives(X, 2, labelled=[1])
+    >>> select_representatives(X, 2, labeled=[1])
     array([4, 5])
     """
-    k = check_integer("k", k, low=1)
+    n_rows = check_integer("n_rows", n_rows, low=1)
     costs, numbers = candidate_costs(X, dissimilarity, None, sample_weight)
-    given = as_word_numbers(labelled, len(costs), "labelled")
+    given = as_word_numbers(labeled, len(costs), "labeled")
     given_costs = isinstance(dissimilarity, str) and dissimilarity == "precomputed"
     if given_costs and costs.shape[0] != costs.shape[1]:
         raise InvalidInputError(
@@ -333,11 +333,12 @@ def select_representatives(
         raise InvalidInputError(f"labelled has row {row}, whose sample_weight is zero")
     there = np.searchsorted(numbers, given)
     most = len(numbers) - len(there)
-    if k > most:
+    if n_rows > most:
         raise InvalidInputError(
-            f"k must be at most {most}, the number of rows without a label, got {k}"
+            f"n_rows must be at most {most}, the number of rows without a label, "
+            f"got {n_rows}"
         )
-    first = greedy_order(costs, there, k)
+    first = greedy_order(costs, there, n_rows)
     chosen = improved_set(
         costs,
         np.concatenate([there, first]),
@@ -345,5 +346,5 @@ def select_representatives(
         fixed=there,
         is_sized=True,
     )
-    ordered = greedy_order(costs, there, k, among=np.setdiff1d(chosen, there))
+    ordered = greedy_order(costs, there, n_rows, among=np.setdiff1d(chosen, there))
     return numbers[ordered]

@@ -175,7 +175,7 @@ def segment(
     *,
     oversegmentation: str | ArrayLike = "felzenszwalb",
     dictionary: str = "ward",
-    n_words: int = 20,
+    n_candidates: int = 20,
     sparsity: float | Sequence[float] = 0.15,
     smoothness: float = 1.0,
     window: int = 17,
@@ -215,7 +215,7 @@ def segment(
     dictionary : {"ward", "kmeans", "nmf"}
         Means of contiguous Ward segments, centres of k-means, or a non-negative
         factorisation (as published; worse on photographs, see Notes).
-    n_words : int
+    n_candidates : int
         Words of the dictionary, at most as many as regions that differ.
     sparsity : float or sequence of floats
         How dear a word is: 0 free, 1 and above a single word. Of a sequence all are
@@ -263,7 +263,7 @@ def segment(
     [0, 1]
     """
     check_choice("dictionary", dictionary, MAKERS)
-    check_integer("n_words", n_words, low=1)
+    check_integer("n_words", n_candidates, low=1)
     check_number("smoothness", smoothness, low=0)
     check_integer("window", window, low=1)
     check_integer("n_bins", n_bins, low=2)
@@ -289,7 +289,7 @@ def segment(
     area = np.bincount(regions.ravel()).astype(float)
     borders = borders_of(regions, boundary_strength(picture.lab))
     words = words_of(
-        features, area, borders, dictionary=dictionary, n_words=n_words, seed=seed
+        features, area, borders, dictionary=dictionary, n_words=n_candidates, seed=seed
     )
     graph = likeness(borders, features, edge_width)
     selector = SubsetSelector(
@@ -297,7 +297,7 @@ def segment(
         smoothness=smoothness * min(area.size / _ENOUGH_REGIONS, 1.0),
         tol=tol,
     )
-    selector.fit(features, words=words, graph=graph, sample_weight=area)
+    selector.fit(features, candidates=words, graph=graph, sample_weight=area)
     if not is_sequence:
         labels = merged(borders, selector.selected_[selector.labels_])[regions]
     else:

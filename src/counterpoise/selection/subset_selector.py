@@ -106,7 +106,7 @@ def check_size(n: int, words: int) -> None:
         raise InvalidInputError(
             f"{n} items by {words} words take {needed / 2**30:.1f} GiB, above the "
             f"budget of {current_budget() / 2**30:.1f} GiB: give fewer candidates as "
-            "`words`, or raise counterpoise.data.memory_budget"
+            "`candidates`, or raise counterpoise.data.memory_budget"
         )
 
 
@@ -188,15 +188,17 @@ def as_word_costs(given: ArrayLike | None, n_words: int) -> Array:
     if given is None:
         return np.ones(n_words)
     if np.ndim(given) == 0:
-        raise InvalidTypeError(f"word_costs must have one entry a word, got {given!r}")
-    values = as_column(given, name="word_costs")
+        raise InvalidTypeError(
+            f"candidate_costs must have one entry a word, got {given!r}"
+        )
+    values = as_column(given, name="candidate_costs")
     if values.shape == (n_words,) and not values.any():
         return values
-    return as_weights(values, n_words, name="word_costs", of="the list of words")
+    return as_weights(values, n_words, name="candidate_costs", of="the list of words")
 
 
 def as_words(
-    words: ArrayLike, X: ArrayLike, items: Array, name: str = "words"
+    words: ArrayLike, X: ArrayLike, items: Array, name: str = "candidates"
 ) -> Array:
     """Return the candidates as a matrix with the columns of the items."""
     read = as_matrix(words, name=name)
@@ -441,10 +443,10 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
         X: ArrayLike,
         y: object = None,
         *,
-        words: ArrayLike | None = None,
+        candidates: ArrayLike | None = None,
         graph: ArrayLike | SparseMatrix | None = None,
         sample_weight: ArrayLike | None = None,
-        word_costs: ArrayLike | None = None,
+        candidate_costs: ArrayLike | None = None,
         must_include: ArrayLike | None = None,
         must_exclude: ArrayLike | None = None,
     ) -> Self:
@@ -455,20 +457,26 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
         X : array-like or frame of shape (n, d), or (n, l) if precomputed
         y : None
             Not used.
-        words : array-like or frame of shape (l, d), optional
+        candidates : array-like or frame of shape (l, d), optional
             The candidates; None: the items of positive weight, numbered as rows.
         graph : matrix of shape (n, n), dense or sparse, optional
             Weights of edges between items: symmetric, not negative, zero diagonal.
         sample_weight : array of shape (n,), optional
             What the items count; only their ratios matter.
-        word_costs : array of shape (l,), optional
+        candidate_costs : array of shape (l,), optional
             What :math:`\\lambda` is multiplied by, word by word.
         must_include, must_exclude : arrays of int, optional
             Words that cost no penalty, and words that are no candidates.
         """
         self._check()
         problem, points = self._pose(
-            X, words, graph, sample_weight, word_costs, must_include, must_exclude
+            X,
+            candidates,
+            graph,
+            sample_weight,
+            candidate_costs,
+            must_include,
+            must_exclude,
         )
         self.words_ = points
         self.problem_ = problem
@@ -558,11 +566,11 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
                 f"not proved to tol; at {wanted[short[0]]:g}: {solutions[short[0]]}",
                 ConvergenceWarning,
             )
-        words = problem.dissimilarities.shape[1]
+        candidates = problem.dissimilarities.shape[1]
         assignments = np.stack(
             [one.x.reshape(len(problem.mass), problem.n_columns) for one in solutions]
         )
-        active = np.stack([active_words(one, words) for one in assignments])
+        active = np.stack([active_words(one, candidates) for one in assignments])
         active[:, self.must_include_] = True
         last = active.shape[0] - 1 - np.argmax(active[::-1], axis=0)
         return SelectionPath(
@@ -608,7 +616,7 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
         words: ArrayLike | None,
         graph: ArrayLike | SparseMatrix | None,
         sample_weight: ArrayLike | None,
-        word_costs: ArrayLike | None,
+        candidate_costs: ArrayLike | None,
         must_include: ArrayLike | None,
         must_exclude: ArrayLike | None,
     ) -> tuple[SelectionProblem, Array | None]:
@@ -620,7 +628,7 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
         if isinstance(self.dissimilarity, str) and self.dissimilarity == "precomputed":
             if words is not None:
                 raise InvalidInputError(
-                    "words must be None where dissimilarities are given"
+                    "candidates must be None where dissimilarities are given"
                 )
             check_size(*items.shape)
             R = checked_dissimilarities(items, "the dissimilarity")
@@ -645,7 +653,7 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
                 )
         if candidates.size == 0:
             raise InvalidInputError("must_exclude leaves no word")
-        factors = as_word_costs(word_costs, count).copy()
+        factors = as_word_costs(candidate_costs, count).copy()
         factors[included] = 0.0
         problem = SelectionProblem(
             R,

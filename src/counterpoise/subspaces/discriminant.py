@@ -246,7 +246,7 @@ class MaxMinDistanceAnalysis(SupervisedSubspace):
         are rows beyond the classes.
     gamma, degree, coef0
         Of the kernel, as in scikit-learn's `KernelPCA`.
-    n_starts : int
+    n_init : int
         Searches, one from the discriminants and the others from random frames; the
         best is kept.
     tol : float
@@ -311,7 +311,7 @@ class MaxMinDistanceAnalysis(SupervisedSubspace):
         gamma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
-        n_starts: int = 1,
+        n_init: int = 1,
         tol: float = 1e-3,
         max_iter: int = 100,
         max_time: float | None = None,
@@ -327,7 +327,7 @@ class MaxMinDistanceAnalysis(SupervisedSubspace):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
-        self.n_starts = n_starts
+        self.n_init = n_init
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time
@@ -386,7 +386,7 @@ class MaxMinDistanceAnalysis(SupervisedSubspace):
         check_integer("n_components", self.n_components, low=1)
         check_solver("solver", self.solver, DISTANCE_SOLVER_CHOICE)
         check_number("shrinkage", self.shrinkage, low=0.0)
-        check_integer("n_starts", self.n_starts, low=1)
+        check_integer("n_init", self.n_init, low=1)
         if self.kernel is not None:
             check_choice("kernel", self.kernel, KERNELS_OF_COORDINATES)
         check_number("gamma", self.gamma, low=0.0, closed="neither", options=(None,))
@@ -443,7 +443,7 @@ class MaxMinDistanceAnalysis(SupervisedSubspace):
             # They begin at the discriminants by themselves.
             starts = [None]
         starts += [
-            polar(draw.standard_normal((n, m))) for _ in range(int(self.n_starts) - 1)
+            polar(draw.standard_normal((n, m))) for _ in range(int(self.n_init) - 1)
         ]
         found = [
             solve(

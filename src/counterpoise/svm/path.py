@@ -626,8 +626,8 @@ class SVMPath:
     Attributes
     ----------
     parameter : str
-        What moves: "sample_weight" (theta from 0 to 1), or "C", "epsilon", "nu", "tau"
-        (theta is its value).
+        What moves: "sample_weight" (theta from 0 to 1), or "C", "epsilon", "nu",
+        "quantile" (theta is its value).
     estimator : estimator
         The fitted model that the path belongs to, as it was when the path was made.
     segments : tuple of Segment

@@ -282,20 +282,20 @@ class Crossing:
         Of the rows, where the predicted quantile falls somewhere.
     largest_drop : float
         The most by which it falls below what it has been at a smaller tau.
-    taus : tuple of float
+    quantiles : tuple of float
         The range of tau that was looked at.
     """
 
     share: float
     largest_drop: float
-    taus: tuple[float, float]
+    quantiles: tuple[float, float]
 
     def to_dict(self) -> dict[str, object]:
         """Return plain numbers."""
         return {
             "share": self.share,
             "largest_drop": self.largest_drop,
-            "taus": list(self.taus),
+            "quantiles": list(self.quantiles),
         }
 
 
@@ -307,7 +307,7 @@ class KernelQuantileRegressor(ResponseSVM):
 
     Parameters
     ----------
-    tau : float
+    quantile : float
         The quantile, in (0, 1).
     C : float
         Weight of the loss against the norm.
@@ -340,8 +340,8 @@ class KernelQuantileRegressor(ResponseSVM):
     >>> import numpy as np
     >>> X = np.arange(20.0)[:, None]
     >>> y = np.arange(20.0) % 4
-    >>> model = KernelQuantileRegressor(tau=0.25, kernel="linear").fit(X, y)
-    >>> path = model.path(taus=(0.25, 0.75))
+    >>> model = KernelQuantileRegressor(quantile=0.25, kernel="linear").fit(X, y)
+    >>> path = model.path(quantiles=(0.25, 0.75))
     >>> bool(path.at(0.75).intercept_[0] > model.intercept_[0])
     True
     """
@@ -351,7 +351,7 @@ class KernelQuantileRegressor(ResponseSVM):
     def __init__(
         self,
         *,
-        tau: float = 0.5,
+        quantile: float = 0.5,
         C: float = 1.0,
         kernel: KernelParameter = "rbf",
         degree: int = 3,
@@ -359,7 +359,7 @@ class KernelQuantileRegressor(ResponseSVM):
         coef0: float = 0.0,
         cache_size: float = 200.0,
     ) -> None:
-        self.tau = tau
+        self.quantile = quantile
         self.C = C
         self.kernel = kernel
         self.degree = degree
@@ -379,7 +379,7 @@ class KernelQuantileRegressor(ResponseSVM):
         sample_weight : array of shape (n,), optional
             Factors of C, not negative.
         """
-        check_number("tau", self.tau, low=0, high=1, closed="neither")
+        check_number("quantile", self.quantile, low=0, high=1, closed="neither")
         X, weights = self._set_training_data(X, y, sample_weight)
         (machine,) = self._unsolved()
         layout = machine.layout
@@ -390,7 +390,7 @@ class KernelQuantileRegressor(ResponseSVM):
 
     def path(
         self,
-        taus: tuple[float, float] | None = None,
+        quantiles: tuple[float, float] | None = None,
         *,
         sample_weight: ArrayLike | None = None,
         C: tuple[float, float] | None = None,
@@ -402,7 +402,7 @@ class KernelQuantileRegressor(ResponseSVM):
 
         Parameters
         ----------
-        taus : pair of float, optional
+        quantiles : pair of float, optional
             The range of quantiles; theta is then tau.
         sample_weight : array of shape (n,), optional
             The weights at theta = 1 instead; theta = 0 is the fitted model.
@@ -413,20 +413,23 @@ class KernelQuantileRegressor(ResponseSVM):
             loss (of `tau`) where tau does not move.
         """
         ways = {
-            "taus": (self._tau_path, taus),
+            "quantiles": (self._tau_path, quantiles),
             "sample_weight": (self._weight_path, sample_weight),
             "C": (self._c_path, C),
         }
         losses = {"absolute": (1.0, 1.0, 0.0)}
-        if taus is None:
-            losses = {"pinball": (float(self.tau), 1.0 - self.tau, 0.0), **losses}
+        if quantiles is None:
+            losses = {
+                "pinball": (float(self.quantile), 1.0 - self.quantile, 0.0),
+                **losses,
+            }
         curves = self._curves(X_val, y_val, sample_weight_val, losses)
         path = self._follow(ways, curves)
-        return path if taus is None else replace(path, parameter="tau")
+        return path if quantiles is None else replace(path, parameter="quantile")
 
     def crossing(self, path: SVMPath, X: ArrayLike) -> Crossing:
         """Return whether the quantiles of a tau path cross at some rows, exactly."""
-        if path.parameter != "tau":
+        if path.parameter != "quantile":
             raise InvalidInputError("crossing is asked of a path in tau")
         (cross,) = self._cross(X)
         (trace,) = path.traces([cross])
@@ -445,14 +448,14 @@ class KernelQuantileRegressor(ResponseSVM):
         )
 
     def _layouts(self, target: Target) -> list[Layout]:
-        n, tau = len(target), float(self.tau)
+        n, tau = len(target), float(self.quantile)
         p = target - self.center_
         return [Layout(np.arange(n), np.ones(n), p, low=tau - 1.0, high=tau)]
 
     def _tau_path(self, ends: object) -> tuple[Segment, ...]:
-        first, last = two_numbers("taus", ends)
+        first, last = two_numbers("quantiles", ends)
         for one in (first, last):
-            check_number("taus", one, low=0, high=1, closed="neither")
+            check_number("quantiles", one, low=0, high=1, closed="neither")
         (machine,) = (one.copy() for one in self._live())
         c = self.C * self.sample_weight_
         machine.follower.move(lower=(first - 1.0) * c, upper=first * c, logged=False)
@@ -485,7 +488,7 @@ class HeteroscedasticSVR(RegressorMixin, BaseEstimator):
               \sum_i w_i ,
 
     until the residuals change by less than `tol` in the mean,
-    :math:`\sum_i w_i |1 - e_i^{new} / e_i| \le tol \sum_i w_i`, or `max_sweeps` are
+    :math:`\sum_i w_i |1 - e_i^{new} / e_i| \le tol \sum_i w_i`, or `max_iter` are
     over. Rows with large residuals, where the noise is large, count less. The floor
     :math:`\kappa` is :math:`\min(0.01, \epsilon / \sigma)`, or 0.01 if
     :math:`\epsilon` is zero, unless it is given.
@@ -507,7 +510,7 @@ class HeteroscedasticSVR(RegressorMixin, BaseEstimator):
         Residuals below this share of sigma count as that share.
     tol : float
         Mean relative change of the residuals at which the sweeps end.
-    max_sweeps : int
+    max_iter : int
         Most sweeps; where they do not settle, a `ConvergenceWarning` says so.
     cache_size : float
         Megabytes that a Gram matrix may take; above, its rows are computed on demand.
@@ -547,7 +550,7 @@ class HeteroscedasticSVR(RegressorMixin, BaseEstimator):
     >>> rng = np.random.default_rng(0)
     >>> X = np.sort(rng.uniform(0, 3, 120))[:, None]
     >>> y = np.sin(X[:, 0]) + 0.3 * X[:, 0] * rng.standard_normal(120)
-    >>> model = HeteroscedasticSVR(C=1.0, epsilon=0.05, max_sweeps=100).fit(X, y)
+    >>> model = HeteroscedasticSVR(C=1.0, epsilon=0.05, max_iter=100).fit(X, y)
     >>> model.converged_, model.certify().holds(1e-9)
     (True, True)
     """
@@ -563,7 +566,7 @@ class HeteroscedasticSVR(RegressorMixin, BaseEstimator):
         coef0: float = 0.0,
         floor: float | None = None,
         tol: float = 1e-3,
-        max_sweeps: int = 50,
+        max_iter: int = 50,
         cache_size: float = 200.0,
     ) -> None:
         self.C = C
@@ -574,7 +577,7 @@ class HeteroscedasticSVR(RegressorMixin, BaseEstimator):
         self.coef0 = coef0
         self.floor = floor
         self.tol = tol
-        self.max_sweeps = max_sweeps
+        self.max_iter = max_iter
         self.cache_size = cache_size
 
     def fit(
@@ -590,7 +593,7 @@ class HeteroscedasticSVR(RegressorMixin, BaseEstimator):
             Factors of C, not negative.
         """
         check_number("tol", self.tol, low=0, closed="neither")
-        check_integer("max_sweeps", self.max_sweeps, low=1)
+        check_integer("max_iter", self.max_iter, low=1)
         check_number("floor", self.floor, low=0, closed="neither", options=[None])
         X = estimator_matrix(self, X, reset=True)
         y = as_responses(y, len(X))
@@ -600,7 +603,7 @@ class HeteroscedasticSVR(RegressorMixin, BaseEstimator):
         self.n_events_ = 0
         e = self._residuals(y)
         self.change_, self.n_iter_, self.converged_ = np.inf, 0, False
-        while self.n_iter_ < self.max_sweeps and not self.converged_:
+        while self.n_iter_ < self.max_iter and not self.converged_:
             self.sigma_ = float(np.sqrt(share @ e**2))
             self.noise_weights_ = self._weights(e)
             self.svr_.update(sample_weight=weights * self.noise_weights_)
@@ -612,7 +615,7 @@ class HeteroscedasticSVR(RegressorMixin, BaseEstimator):
         if not self.converged_:
             warn_user(
                 f"the residuals still change by {self.change_:.3g} in the mean after "
-                f"{self.n_iter_} sweeps (tol {self.tol:g}): a larger max_sweeps may "
+                f"{self.n_iter_} sweeps (tol {self.tol:g}): a larger max_iter may "
                 "help, or a larger tol",
                 ConvergenceWarning,
             )

@@ -164,13 +164,13 @@ class StructuredRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def predict_set(
         self,
         X: ArrayLike,
-        level: float = 0.9,
+        confidence_level: float = 0.9,
         *,
         sample_weight: ArrayLike | None = None,
     ) -> Array:
         r"""Return the radii of balls around `predict(X)` that hold the outputs.
 
-        The radius of a row of weight w is the `level` quantile of
+        The radius of a row of weight w is the `confidence_level` quantile of
 
         .. math:: \sum_i p_i \delta_{r_i} + p\,\delta_\infty, \qquad
             p_i \propto w_i,\; p \propto w,
@@ -179,13 +179,13 @@ class StructuredRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         with
         :math:`r_i` their distances from their answers. With the density ratio as
         weights, the ball holds the output of a target row with a chance of at least
-        `level`. Where the ratio is one of outputs (`LabelShiftWeights`) that of a row
-        without a label is unknown, and nothing is promised.
+        `confidence_level`. Where the ratio is one of outputs (`LabelShiftWeights`) that
+        of a row without a label is unknown, and nothing is promised.
 
         Parameters
         ----------
         X : array-like or frame of shape (m, d)
-        level : float
+        confidence_level : float
             The share of outputs to be held.
         sample_weight : array of shape (m,), optional
             The rows' own weights, on the scale of those of `fit` (a weight estimator's
@@ -199,7 +199,9 @@ class StructuredRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = estimator_matrix(self, X, reset=False)
-        check_number("level", level, low=0.0, high=1.0, closed="neither")
+        check_number(
+            "confidence_level", confidence_level, low=0.0, high=1.0, closed="neither"
+        )
         if not len(self.calibration_scores_):
             raise InvalidInputError(
                 "predict_set needs rows kept out of the fit: set calibration_fraction "
@@ -214,7 +216,10 @@ class StructuredRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             sample_weight = self.usual_weight_
         weights = as_weights(sample_weight, len(X))
         radius = quantiles_below_infinity(
-            self.calibration_scores_, self.calibration_weights_, weights, level
+            self.calibration_scores_,
+            self.calibration_weights_,
+            weights,
+            confidence_level,
         )
         endless = np.isinf(radius)
         if endless.any():
@@ -224,8 +229,8 @@ class StructuredRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 f"{endless.mean():.1%} of the radii are infinite: beside the "
                 f"{len(self.calibration_scores_)} calibration rows, of total weight "
                 f"{total:.4g}, a row of weight {most:.4g} has no finite ball above "
-                f"level {total / (total + most):.3g}, and {level:g} was asked for; "
-                "raise calibration, or lower the level"
+                f"level {total / (total + most):.3g}, and {confidence_level:g} was "
+                "asked for; raise calibration_fraction, or lower confidence_level"
             )
         return radius
 

@@ -227,21 +227,21 @@ class Modes(NamedTuple):
     gaps: Array
 
 
-def starts(model: Model, x: Array, n_starts: int) -> Array:
+def starts(model: Model, x: Array, n_init: int) -> Array:
     """Return outputs to start from: of rows like x, far from one another."""
     rows, settings = model.rows, model.settings
     similar = Kernel("rbf", settings.gamma_x).matrix(x[None], rows.X)[0] * rows.root
     near = np.argsort(-similar, kind="stable")[:SIMILAR_ROWS]
     chosen = [near[0]]
     away = np.linalg.norm(rows.Y[near] - rows.Y[near[0]], axis=1)
-    while len(chosen) < min(n_starts, near.size):
+    while len(chosen) < min(n_init, near.size):
         k = int(np.argmax(away))
         chosen.append(near[k])
         away = np.minimum(away, np.linalg.norm(rows.Y[near] - rows.Y[near[k]], axis=1))
     return rows.Y[np.array(chosen)]
 
 
-def minima(model: Model, x: Array, n_starts: int, tol: float) -> Modes:
+def minima(model: Model, x: Array, n_init: int, tol: float) -> Modes:
     """Return the distinct minima found from the GPR mean and other starts.
 
     Each point is pushed a little and let go again: a minimum comes back, a saddle does
@@ -253,8 +253,8 @@ def minima(model: Model, x: Array, n_starts: int, tol: float) -> Modes:
         proof = one.prove(mean)
         return Modes(mean, proof.value, proof.gap)
     first = one.start()
-    if n_starts > 1:
-        first = np.vstack([first, starts(model, x, n_starts - 1)])
+    if n_init > 1:
+        first = np.vstack([first, starts(model, x, n_init - 1)])
     row = np.zeros(len(first), dtype=np.intp)
     found = one.solve(first, row, tol)
     push: Array = np.random.default_rng(0).normal(size=(first.shape[1],))
@@ -692,7 +692,7 @@ class TwinGP(StructuredRegressor):
             out += model.pose(part).prove(answers).certificates()
         return out
 
-    def modes(self, X: ArrayLike, n_starts: int = 10) -> list[Modes]:
+    def modes(self, X: ArrayLike, n_init: int = 10) -> list[Modes]:
         """Return the distinct minima of every row, the best first: its ambiguity.
 
         The search starts where `predict` does and at the outputs of training rows that
@@ -702,7 +702,7 @@ class TwinGP(StructuredRegressor):
         Parameters
         ----------
         X : array-like or frame of shape (m, d)
-        n_starts : int
+        n_init : int
 
         Returns
         -------
@@ -711,11 +711,11 @@ class TwinGP(StructuredRegressor):
         """
         model = self._live()
         X = estimator_matrix(self, X, reset=False)
-        check_integer("n_starts", n_starts, low=1)
+        check_integer("n_init", n_init, low=1)
         if self.constant_:
             mean, none = self._out(np.zeros((1, self.n_outputs_))), np.zeros(1)
             return [Modes(mean, none, none) for _ in range(len(X))]
-        found = (minima(model, x, n_starts, self.tol) for x in X)
+        found = (minima(model, x, n_init, self.tol) for x in X)
         return [Modes(self._out(one.outputs), one.losses, one.gaps) for one in found]
 
     def divergence_value(self, X: ArrayLike, Y: ArrayLike, order: float = 1.0) -> Array:

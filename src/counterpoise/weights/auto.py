@@ -359,7 +359,7 @@ def _candidates(trials: Trials, common: dict[str, Any]) -> Iterator[Candidate]:
         yield from _by_odds(gaussians, trials, common)
     if products <= min(n / 2, m / 2, COLUMNS_FACTORED):
         # The stronger ridge is the simpler of two, and bears more products.
-        strong = {**common, "ridge": STRONG_RIDGE}
+        strong = {**common, "alpha": STRONG_RIDGE}
         yield _family("full", trials, strong, f", ridge {STRONG_RIDGE:g}")
         classifiers |= {
             f"logistic on products, C = {C:g}": (product_logistic(d, C), products)

@@ -252,7 +252,7 @@ class DiscrepancyWeights(WeightEstimator):
         Whether columns are divided by their pooled scale, the root of the mean of the
         two variances. Without it the column with the largest numbers decides. A
         precomputed kernel is taken as it is.
-    cap : float or None
+    max_weight : float or None
         Largest weight of a row, at least one.
     spread : float or "auto"
         s: how much an effective sample size counts against the norm. "auto": by the
@@ -344,7 +344,7 @@ class DiscrepancyWeights(WeightEstimator):
     _least_rows = 1
     weights_are_a_ratio = False
     _rules: ClassVar[Mapping[str, Rule]] = {
-        "cap": Number(1.0, options=(None,)),
+        "max_weight": Number(1.0, options=(None,)),
         "spread": Number(0.0, options=("auto",)),
         "solver": DISCREPANCY_SOLVER_CHOICE,
         **HYPOTHESES_RULES,
@@ -426,7 +426,7 @@ class DiscrepancyWeights(WeightEstimator):
 
         def posed(spread: float) -> PosedDiscrepancy:
             return pose_discrepancy(
-                samples, self.hypotheses_, gram=gram, cap=self.cap, spread=spread
+                samples, self.hypotheses_, gram=gram, cap=self.max_weight, spread=spread
             )
 
         if not isinstance(self.spread, str):

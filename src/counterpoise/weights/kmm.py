@@ -299,12 +299,12 @@ class KMM(WeightEstimator):
         Width of the Gaussian kernel :math:`\exp(-\gamma |x - x'|^2)` on scaled columns;
         "median": :math:`1/(2\sigma^2)`, :math:`\sigma` the median distance of two
         target rows.
-    bound : float
+    max_weight : float
         B, the largest weight.
     slack : float or None
         :math:`\epsilon`, how far the weights' mean may be from one; None: 0. Huang et
         al. take :math:`1 - 1/\sqrt{n}`.
-    ridge : float or "auto"
+    alpha : float or "auto"
         :math:`\rho`. "auto": the largest of 10, 3, 1, ..., 0.001 at which the MMD is
         no larger than two samples of these effective sizes show by chance (the
         smallest if none is).
@@ -398,9 +398,9 @@ class KMM(WeightEstimator):
     _least_scored = 1e-4
     _rules: ClassVar[Mapping[str, Rule]] = {
         "gamma": Number(0.0, closed="neither", options=("median",)),
-        "bound": Number(1.0),
+        "max_weight": Number(1.0),
         "slack": Number(0.0, 1.0, closed="left", options=(None,)),
-        "ridge": Number(0.0, options=("auto",)),
+        "alpha": Number(0.0, options=("auto",)),
         "solver": MATCHING_SOLVER_CHOICE,
     }
 
@@ -419,7 +419,7 @@ class KMM(WeightEstimator):
     random_state: RandomState = None
 
     def _chosen(self) -> dict[str, object]:
-        return {"gamma": self.gamma_, "ridge": self.ridge_}
+        return {"gamma": self.gamma_, "alpha": self.ridge_}
 
     def _fit(self, samples: TwoSamples, deadline: Deadline) -> FitResult:
         if self.gamma == "median":
@@ -428,9 +428,9 @@ class KMM(WeightEstimator):
             self.gamma_ = float(self.gamma)
         means = kernel_means(samples, self.gamma_, self.tol)
         solution = self._match(means, samples, deadline)
-        ratio = np.clip(solution.x / samples.source_share, 0.0, self.bound)
+        ratio = np.clip(solution.x / samples.source_share, 0.0, self.max_weight)
         self._extension_ = extended(
-            means, samples, solution.x, self.ridge_, self.gamma_, self.bound
+            means, samples, solution.x, self.ridge_, self.gamma_, self.max_weight
         )
         # With slack the mean is a result; scaled to one it could break the bound.
         mean = float(solution.x.sum()) if self.slack else 1.0
@@ -444,7 +444,9 @@ class KMM(WeightEstimator):
     ) -> Solution:
         """Solve at the ridge that is given or chosen, and say how well it matches."""
         share = samples.source_share
-        domain = CappedSimplex(len(share), self.bound * share, 1.0, self.slack or 0.0)
+        domain = CappedSimplex(
+            len(share), self.max_weight * share, 1.0, self.slack or 0.0
+        )
         counts = share * samples.source_mass
 
         def problem(ridge: float) -> MeanMatching:
@@ -460,10 +462,10 @@ class KMM(WeightEstimator):
             solver = _quadratic_solver(means, len(share), ridge)
             return self._search(problem(ridge), solver, deadline, x)
 
-        if self.ridge == "auto":
+        if self.alpha == "auto":
             self.ridge_, solution = _at_the_floor(quadratic, means, counts)
         else:
-            self.ridge_ = float(self.ridge)
+            self.ridge_ = float(self.alpha)
         if self.solver not in ("auto", "quadratic"):
             posed = problem(self.ridge_)
             if domain.slack == 0.0 and domain.caps.min() >= domain.total:
@@ -481,7 +483,7 @@ class KMM(WeightEstimator):
                 posed,
             )
             solution = self._search(posed, solver, deadline)
-        elif self.ridge != "auto":
+        elif self.alpha != "auto":
             solution = quadratic(self.ridge_)
         squared, floor = _noise(means, counts, solution.x)
         self.mmd_ = float(np.sqrt(max(squared, 0.0)))

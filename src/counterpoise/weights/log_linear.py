@@ -282,7 +282,7 @@ class LogLinearKLIEP(WeightEstimator):
         their column (some eight standard deviations) are put at its end. "auto":
         full while their number d(d + 3)/2 is at most a tenth of the source rows, else
         diag; linear for sparse rows, which are not centered and stay sparse.
-    ridge : float
+    alpha : float
         Weight of the squared slopes. Where there are more statistics than rows, as in
         text, 1e-2 fits them closely; `score` chooses.
     tol : float
@@ -362,7 +362,7 @@ class LogLinearKLIEP(WeightEstimator):
     _rules: ClassVar[Mapping[str, Rule]] = {
         "n_components": Integer(1),
         "statistics": Choice(("auto", *STATISTICS)),
-        "ridge": Number(0.0, closed="neither"),
+        "alpha": Number(0.0, closed="neither"),
     }
 
     n_components: int = 1
@@ -476,7 +476,7 @@ class LogLinearKLIEP(WeightEstimator):
             mean = np.asarray(shares_target @ T)
             return self._one_component(S, mean, shares, tol, deadline)
         problem = LogLinearMixture(
-            S, T, shares, shares_target, self.n_components, self.ridge
+            S, T, shares, shares_target, self.n_components, self.alpha
         )
         solution = self._solve(
             problem, ExpectationMaximization(), tol=tol, deadline=deadline
@@ -492,7 +492,7 @@ class LogLinearKLIEP(WeightEstimator):
         tol: float,
         deadline: Deadline,
     ) -> tuple["MixedRatio", Solution]:
-        problem = LogLinearRatio(S, mean, shares, self.ridge)
+        problem = LogLinearRatio(S, mean, shares, self.alpha)
         solution = self._solve(problem, Newton(), tol=tol, deadline=deadline)
         return MixedRatio.of(np.ones(1), solution.x[None, :], S, shares), solution
 
