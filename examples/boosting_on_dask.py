@@ -33,13 +33,13 @@ def frames(n, seed=0):
 
 def main():
     source, target, truth = frames(6_000)
-    labelled = dd.from_pandas(source, npartitions=4)
+    labeled = dd.from_pandas(source, npartitions=4)
     live = dd.from_pandas(target, npartitions=4)
     with distribute(2) as client:
         weight_estimator = LogLinearKLIEP(random_state=0).fit(
-            Blocks.from_dask(labelled[COLUMNS]), X_target=Blocks.from_dask(live)
+            Blocks.from_dask(labeled[COLUMNS]), X_target=Blocks.from_dask(live)
         )
-        weighed = labelled.map_partitions(
+        weighed = labeled.map_partitions(
             lambda part: part.assign(
                 weight=weight_estimator.predict_weights(part[COLUMNS])
             ),

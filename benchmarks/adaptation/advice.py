@@ -4,7 +4,7 @@ For every shift and learner: 600 source rows to fit, 600 held out, 1,000 target 
 without labels (or what there is), the truth on other target rows, beside the best
 constant prediction there. "Better" and "worse than guessing" are right if the truth is;
 "not shown to be better" is right unless the model truly saves more than the interval
-allows. Then as many target rows are labelled as `precision` asks for, drawn by
+allows. Then as many target rows are labeled as `precision` asks for, drawn by
 chance, and the interval is measured; numbers above what is left of the target are not
 tried. Nine in ten are to be right and four in five as narrow, as far as the number of
 answers tells (`chance`). Draws are kept (`kept_draws`). A quick run has every second

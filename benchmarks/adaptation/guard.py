@@ -2,7 +2,7 @@
 
 Real shifts x three learners x resamplings: target loss of the plain learner, of
 `Adapted` with its guard, of the same weights unguarded, of every single weight
-estimator, and of an oracle that is trained on labelled target rows. Differences are
+estimator, and of an oracle that is trained on labeled target rows. Differences are
 paired over resamplings; Holm's correction is over all pairs that the overlap check lets
 through. Rows keep the order of their table; recordings have `cv="blocks"`, and once
 more folds drawn by chance, as a user would have them who does not know ("auto, by
@@ -106,13 +106,13 @@ def one(shift: Shift, seed: int, most: int = ROWS) -> dict[str, Any]:
     X, y, T, ty = shift.X, shift.y, shift.X_target, shift.y_target
     rows = np.sort(rng.permutation(len(X))[: min(most, int(0.7 * len(X)))])
     aims = rng.permutation(len(T))
-    unlabelled = aims[: min(most, len(T) // 2)]
+    unlabeled = aims[: min(most, len(T) // 2)]
     test = aims[len(T) // 2 :][:TEST_ROWS]
     X, y, T, ty, T_test, ty_test = (
         X[rows],
         y[rows],
-        T[unlabelled],
-        ty[unlabelled],
+        T[unlabeled],
+        ty[unlabeled],
         T[test],
         ty[test],
     )

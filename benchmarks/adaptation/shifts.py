@@ -17,7 +17,7 @@ import pandas as pd
 
 @dataclass(frozen=True, eq=False)
 class Shift:
-    """A labelled source and a target whose labels are for judging alone.
+    """A labeled source and a target whose labels are for judging alone.
 
     `kind` is "regression" or "classification". Recordings in the order of time say so.
     """

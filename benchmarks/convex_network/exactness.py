@@ -1,4 +1,4 @@
-"""The backward-pass test of a round against the cone programme of the same round."""
+"""The backward-pass test of a round against the cone program of the same round."""
 
 import time
 

@@ -24,7 +24,7 @@ from scipy import sparse
 from counterpoise import DiscrepancyWeights
 from counterpoise.models import WeightedKernelRidge
 
-FROM_SOURCE, FROM_TARGET, UNLABELLED, VALIDATION = 500, 200, 1000, 300
+FROM_SOURCE, FROM_TARGET, UNLABELED, VALIDATION = 500, 200, 1000, 300
 ALPHAS = 10.0 ** np.arange(-6.0, 0.1, 1.0)
 COLUMNS = ("500 source", "mixture", "adapted", "frobenius", "target-trained")
 # Source, adapted and target-trained error of table 1.
@@ -144,11 +144,11 @@ def _split(source, target, seed):
     (A, a), (B, b) = source, target
     i, j = rng.permutation(A.shape[0]), rng.permutation(B.shape[0])
     i, mixed = i[:FROM_SOURCE], j[:FROM_TARGET]
-    unlabelled = j[FROM_TARGET : FROM_TARGET + UNLABELLED]
-    rest = j[FROM_TARGET + UNLABELLED :]
+    unlabeled = j[FROM_TARGET : FROM_TARGET + UNLABELED]
+    rest = j[FROM_TARGET + UNLABELED :]
     m = FROM_SOURCE + FROM_TARGET
-    train = sparse.vstack([A[i], B[mixed], B[unlabelled]]).tocsr()
-    y = np.concatenate([a[i], b[mixed], b[unlabelled]])
+    train = sparse.vstack([A[i], B[mixed], B[unlabeled]]).tocsr()
+    y = np.concatenate([a[i], b[mixed], b[unlabeled]])
     K, K_rest, y_rest = _gaussian(train, train), _gaussian(B[rest], train), b[rest]
     began = time.process_time()
     adapted = _weights(K, m, "auto")

@@ -18,7 +18,7 @@ from counterpoise.cli.main import main
 # The tables and what is written lie here until the process ends.
 _FOLDER = tempfile.TemporaryDirectory()
 _PAIR = ("--source", "train.csv", "--target", "live.csv")
-_LABELLED = (*_PAIR, "--label", "bought")
+_LABELED = (*_PAIR, "--label", "bought")
 
 
 @cache
@@ -93,7 +93,7 @@ def _files(folder):
 
 @cache
 def _main_job():
-    return _run("run", *_LABELLED, "--estimator", "logistic", "--out", "out")
+    return _run("run", *_LABELED, "--estimator", "logistic", "--out", "out")
 
 
 @cache
@@ -130,33 +130,33 @@ COMMANDS = {
     ),
     "run, time and config": lambda: (
         _run(
-            *("run", *_LABELLED, "--time", "day", "--drop", "member"),
+            *("run", *_LABELED, "--time", "day", "--drop", "member"),
             *("--config", "run.toml", "--weight-estimator", "kliep", "--out", "out5"),
             *("--fail-if", "auc > 0.5"),
         )
         | _files("out5")
     ),
-    "run again": lambda: _after("run", *_LABELLED, "--out", "out"),
+    "run again": lambda: _after("run", *_LABELED, "--out", "out"),
     "demo": lambda: _run("demo", "--out", "demo") | _files("demo"),
-    "diagnose": lambda: _run("diagnose", *_LABELLED, "--json", "-"),
+    "diagnose": lambda: _run("diagnose", *_LABELED, "--json", "-"),
     "diagnose, text": lambda: _run(
-        "diagnose", *_LABELLED, "--text", "--fail-if", "auc > 0.5"
+        "diagnose", *_LABELED, "--text", "--fail-if", "auc > 0.5"
     ),
     "diagnose, far": lambda: _run(
         *("diagnose", "--source", "train.csv", "--target", "far.csv", "--drop"),
         *("bought", "--json", "-"),
     ),
     "weights": lambda: (
-        _run("weights", *_LABELLED, "--out", "w.csv", "--json", "-") | _written("w.csv")
+        _run("weights", *_LABELED, "--out", "w.csv", "--json", "-") | _written("w.csv")
     ),
     "weigh, kliep": lambda: (
-        _run("weights", *_LABELLED, "--weight-estimator", "kliep", "--out", "w.parquet")
+        _run("weights", *_LABELED, "--weight-estimator", "kliep", "--out", "w.parquet")
         | _written("w.parquet")
     ),
     "weigh, discrepancy": lambda: (
         _run(
             "weights",
-            *_LABELLED,
+            *_LABELED,
             "--weight-estimator",
             "discrepancy",
             "--out",
@@ -165,7 +165,7 @@ COMMANDS = {
         | _written("wd.parquet")
     ),
     "fit": lambda: _run(
-        *("fit", *_LABELLED, "--estimator", "svm", "--out", "svm.skops"),
+        *("fit", *_LABELED, "--estimator", "svm", "--out", "svm.skops"),
         *("--json", "-"),
     ),
     "predict": lambda: (
@@ -198,7 +198,7 @@ COMMANDS = {
     "broken table": lambda: _run(
         "diagnose", "--source", "broken.csv", "--target", "broken.csv"
     ),
-    "wrong condition": lambda: _run("diagnose", *_LABELLED, "--fail-if", "x > 1"),
+    "wrong condition": lambda: _run("diagnose", *_LABELED, "--fail-if", "x > 1"),
 }
 
 

@@ -13,7 +13,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 
 class Pair(NamedTuple):
-    """Labelled source rows and target rows."""
+    """Labeled source rows and target rows."""
 
     X: Any
     y: Any

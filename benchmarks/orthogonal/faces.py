@@ -1,4 +1,4 @@
-"""Does the worst pair's subspace recognise faces better than LDA's?
+"""Does the worst pair's subspace recognize faces better than LDA's?
 
 165 faces of 15 people, 6 a person to fit: principal components (as many as rows beyond
 the classes), a ridge of 5 % in the covariance within classes, nearest mean.

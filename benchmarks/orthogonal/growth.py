@@ -2,7 +2,7 @@
 
 One round from a random frame at the penalty of the rule, set-up included, for a
 quadratic with a linear term: lifted, with X eliminated, FISTA; and with P >= 0 on a
-graph of neighbours: ADMM. A method is left out beyond the size at which it took more
+graph of neighbors: ADMM. A method is left out beyond the size at which it took more
 than 20 s.
 """
 
@@ -23,7 +23,7 @@ from counterpoise.subspaces import OrthogonalProblem
 from counterpoise.subspaces.clustering import neighbor_graph
 
 LONGEST = 20.0
-# Beyond these n the lifted programmes would not fit into memory.
+# Beyond these n the lifted programs would not fit into memory.
 LARGEST = {"lifted sdp": 60, "lifted parabolic": 100, "eliminated sdp": 120}
 
 

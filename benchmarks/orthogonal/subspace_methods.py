@@ -6,7 +6,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from counterpoise.subspaces import MaxMinDistanceAnalysis
 
-# The sequence of semidefinite programmes of Bian and Tao is not described where we
+# The sequence of semidefinite programs of Bian and Tao is not described where we
 # could read it: the Fantope relaxation, its top eigenvectors and MM stand in for it.
 STAND_IN = "Fantope stand-in for the SDP sequence"
 

@@ -1,4 +1,4 @@
-"""31 -> 10 classes without a network: are the classes found, and the rows labelled?
+"""31 -> 10 classes without a network: are the classes found, and the rows labeled?
 
 EfficientNet-Lite2 features of Office-31, frozen, beside the published figures of
 fine-tuned ResNet-50. The selection draws nothing: one seed.

@@ -1,6 +1,6 @@
 """Do blocks get the weights of rows in memory, and one blocking those of another?
 
-10^5 rows a side of five columns; centres by the same rule in both.
+10^5 rows a side of five columns; centers by the same rule in both.
 """
 
 import numpy as np

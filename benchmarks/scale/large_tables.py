@@ -28,7 +28,7 @@ def columns(n: int, moved: bool, rng, first: int) -> pa.Table:
     values = np.where(gaps, np.nan, rng.normal(size=n))
     out["with_gaps"] = pa.array(values, from_pandas=True)
     shares = [0.4, 0.35, 0.25] if moved else [0.5, 0.3, 0.2]
-    out["colour"] = rng.choice(["red", "green", "blue"], n, p=shares)
+    out["color"] = rng.choice(["red", "green", "blue"], n, p=shares)
     out["city"] = rng.choice([f"city {k}" for k in range(12)], n)
     out["flag"] = rng.random(n) < 0.3
     seconds = rng.integers(0, 90 * 86_400, n)
@@ -37,7 +37,7 @@ def columns(n: int, moved: bool, rng, first: int) -> pa.Table:
     if not moved:
         z = out["number_0"]
         noise = 0.5 * rng.normal(size=n)
-        out["y"] = z + 0.3 * z**2 + 0.5 * (out["colour"] == "red") + noise
+        out["y"] = z + 0.3 * z**2 + 0.5 * (out["color"] == "red") + noise
     return pa.table(out)
 
 

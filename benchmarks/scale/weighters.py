@@ -1,7 +1,7 @@
-"""What do ULSIF, LogLinearKLIEP and KLIEP (2000 centres) cost alone at 10^6 x 20?
+"""What do ULSIF, LogLinearKLIEP and KLIEP (2000 centers) cost alone at 10^6 x 20?
 
 Rows of an .npy file, by blocks, in a process of its own. A quick run has 20,000 rows
-and 300 centres.
+and 300 centers.
 """
 
 import tempfile

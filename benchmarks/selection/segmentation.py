@@ -5,7 +5,7 @@ the one member that is best on average over them; at OIS the best member of ever
 Settings are compared on the training images (table 1) and judged on the test images
 (table 2), beside other ways from the same regions and features, each at the best member
 of its own family there. The shipped sparsity is that of the best covering on the
-training images, averaged with both neighbours: single members differ by noise. (By the
+training images, averaged with both neighbors: single members differ by noise. (By the
 member alone it would be 0.2; the rule was settled when figures of both were known on
 the test images, so the row at the shipped sparsity is no blind test. ODS rows are.)
 
@@ -35,7 +35,7 @@ about 0.015, 0.01 and 0.09 (bootstrap over images):
 - regions of scale 100 and 150 pixels, 60 and 100, 60 and 250, 150 and 250, smoothness
   1: .640 .818 1.467, .627 .807 1.551, .627 .818 1.512, .624 .820 1.532; SLIC .564 .765
   1.765, watershed .597 .775 1.600 (all but .02 the same at smoothness .4);
-- grey versions of ten images, with the constant colours counted, not counted: .513 .759
+- grey versions of ten images, with the constant colors counted, not counted: .513 .759
   1.993, .526 .770 1.878.
 """
 

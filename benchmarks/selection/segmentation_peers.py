@@ -16,7 +16,7 @@ def over_segmentation(image, record):
 
 
 def cut_threshold(image, record):
-    """Cut the adjacency graph of mean colours at a distance."""
+    """Cut the adjacency graph of mean colors at a distance."""
     rag = graph.rag_mean_color(image, record.regions)
     return [
         graph.cut_threshold(record.regions, rag, cut, in_place=False) for cut in CUTS
@@ -24,7 +24,7 @@ def cut_threshold(image, record):
 
 
 def merge_hierarchical(image, record):
-    """Merge the most alike neighbours until none are nearer than a distance."""
+    """Merge the most alike neighbors until none are nearer than a distance."""
     rag = graph.rag_mean_color(image, record.regions)
     return [
         graph.merge_hierarchical(
@@ -53,7 +53,7 @@ def _mean_of_both(rag, source, target):
 
 
 def kmeans_and_merge(image, record):
-    """Cluster the same features, weighted by area; neighbours of a cluster merge."""
+    """Cluster the same features, weighted by area; neighbors of a cluster merge."""
     area = np.bincount(record.regions.ravel())
     borders = borders_of(record.regions, np.zeros(record.regions.shape))
     return [
@@ -68,7 +68,7 @@ def kmeans_and_merge(image, record):
 
 
 def contiguous_ward(image, record):
-    """Merge neighbours by Ward's rule on the same features."""
+    """Merge neighbors by Ward's rule on the same features."""
     area = np.bincount(record.regions.ravel())
     return [
         AgglomerativeClustering(_at_most(count, area), connectivity=record.graph)

@@ -51,7 +51,7 @@ LABELS_DRAWN = 4
 
 @dataclass(frozen=True)
 class World:
-    """A labelled source, a target without labels, and how its labels are drawn."""
+    """A labeled source, a target without labels, and how its labels are drawn."""
 
     X: np.ndarray
     y: np.ndarray
@@ -131,13 +131,13 @@ def _said(draw: Draw, seed: int) -> dict[str, list[tuple[float, float]]]:
         found[learner] = []
         for _ in range(LABELS_DRAWN):
             X_lab, y_lab = world.labels(rng)
-            labelled = Predictions.of(model, [X_lab], classes), y_lab
+            labeled = Predictions.of(model, [X_lab], classes), y_lab
             rows = Rows(
                 answers,
                 world.y,
                 ones,
                 answers_target,
-                labelled,
+                labeled,
                 world.X,
                 world.T,
                 X_lab,
@@ -148,7 +148,7 @@ def _said(draw: Draw, seed: int) -> dict[str, list[tuple[float, float]]]:
             evidence = judge.loss_model(every)
             check = label_check(
                 judge.evidence(evidence).take(every, np.arange(m)),
-                *evidence.labelled,
+                *evidence.labeled,
                 metric,
                 changes,
             )

@@ -1,4 +1,4 @@
-"""Are classes in other shares recognised and made up for, and no other shift called so?
+"""Are classes in other shares recognized and made up for, and no other shift called so?
 
 Label shifts: two normal classes in five columns, .5 -> .08; three classes; a ring
 around a disc; logistic regression and boosting. Log-loss on target rows that nobody
@@ -34,7 +34,7 @@ WAYS = ("auto", "labels", "either")
 
 
 def run(quick: bool) -> dict:
-    """Measure what is recognised, and what it brings."""
+    """Measure what is recognized, and what it brings."""
     first, draws = first_and_draws(quick, 1, 6)
     rows, bars, every = [], [], []
     for name, (draw, before, after) in LABEL_SHIFTS.items():

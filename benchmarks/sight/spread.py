@@ -107,11 +107,11 @@ def _real(shift):
 
 
 def _drawn(draw):
-    def labelled(rng):
+    def labeled(rng):
         X, T, truth, noise = draw(rng)
         return X, truth(X) + noise * rng.standard_normal(len(X)), T, truth(T)
 
-    return labelled
+    return labeled
 
 
 def _curved(d: int, n: int):

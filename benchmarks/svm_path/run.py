@@ -16,7 +16,7 @@ QUESTIONS = (
     "chains",
     "flattening",
     "validation_curves",
-    "regularisation",
+    "regularization",
     "windows",
     "heteroscedastic",
     "large",

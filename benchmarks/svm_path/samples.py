@@ -68,7 +68,7 @@ def nasdaq():
 
 
 def boston():
-    """Boston housing: inputs in [-1, 1], the target standardised."""
+    """Boston housing: inputs in [-1, 1], the target standardized."""
     path = folder() / "boston_housing" / "boston_housing.csv"
     table = np.genfromtxt(path, delimiter=",", skip_header=1)
     X, y = table[:, :13], table[:, 13]

@@ -1,4 +1,4 @@
-"""The competitor: sequential minimal optimisation, started from the last solution.
+"""The competitor: sequential minimal optimization, started from the last solution.
 
 After LIBSVM: second-order choice of the pair, shrinking, gradients rebuilt; in double
 precision with the Gram matrix in memory and a bound a row. No package offers a warm
@@ -26,7 +26,7 @@ def _gradient(K, k, s, p, a, G):
 
 @njit(fastmath=True, cache=True)
 def smo(K, k, s, p, u, a, tol, max_iter, shrink=True):
-    """Minimise a'Qa/2 - p'a over 0 <= a <= u, s'a kept; a is changed in place."""
+    """Minimize a'Qa/2 - p'a over 0 <= a <= u, s'a kept; a is changed in place."""
     nv = a.shape[0]
     G = np.empty(nv)
     _gradient(K, k, s, p, a, G)

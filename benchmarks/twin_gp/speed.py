@@ -1,6 +1,6 @@
 """How fast are fit and predict, and what do landmarks cost in accuracy?
 
-Bars were set from the figures of a prototype; neighbours and n_landmarks="auto" have
+Bars were set from the figures of a prototype; neighbors and n_landmarks="auto" have
 none. Times are those of one fit and one predict. A table at the end fits each kind of
 model in a process of its own, twice: the difference is what loading and compiling take.
 """

@@ -4,7 +4,7 @@ Their thresholds are set on streams without a change, so that one in twenty has 
 in all its chunks: NannyML's largest Jensen-Shannon distance of a column, and the
 statistic of alibi-detect's online MMD. It takes half a millisecond a row, so that its
 calm streams are a tenth as long as ours (a twentieth with --quick): its limit is the
-lower for it, in its favour. It is asked after every row, and counted from the chunk's
+lower for it, in its favor. It is asked after every row, and counted from the chunk's
 end as ours is.
 """
 

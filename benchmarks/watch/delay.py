@@ -24,7 +24,7 @@ def rows_until_inputs(shift: float, seed: int, change: int) -> int:
     return NEVER
 
 
-def chunks_until_risk(after: float, seed: int, change: int, labelled: int) -> int:
+def chunks_until_risk(after: float, seed: int, change: int, labeled: int) -> int:
     """Return after how many chunks an error rate of 0.15 is found to have risen."""
     rng = np.random.default_rng(seed)
 
@@ -34,7 +34,7 @@ def chunks_until_risk(after: float, seed: int, change: int, labelled: int) -> in
     evidence = RiskEvidence(wrong(REFERENCE, 0.15), lambda mean: mean)
     needed = np.log(1 / (ALARM * SHARE_OF_ALARM["risk"]))
     for t in range(change + MOST):
-        evidence.add(wrong(labelled, 0.15 if t < change else after))
+        evidence.add(wrong(labeled, 0.15 if t < change else after))
         if evidence.log_e >= needed:
             return t - change + 1
     return NEVER
@@ -51,16 +51,16 @@ def run(quick: bool) -> dict:
             name = f"a column by {shift} sd at chunk {change}"
             told.append((name, np.median(found), found.max(), np.mean(found < NEVER)))
             bars.append(bar(f"rows until {name}, median", np.median(found), most))
-    for after, labelled, most in (
+    for after, labeled, most in (
         (0.20, 50, 36), (0.30, 50, 7), (0.20, 500, None), (0.30, 500, None),
     ):  # fmt: skip
         for change in (0, CHANGE):
             found = np.array(
-                [chunks_until_risk(after, s, change, labelled) for s in range(many)]
+                [chunks_until_risk(after, s, change, labeled) for s in range(many)]
             )
             false = float(np.mean(found <= 0))
             found[found <= 0] = NEVER
-            name = f"error .15 -> {after} with {labelled} labels a chunk at {change}"
+            name = f"error .15 -> {after} with {labeled} labels a chunk at {change}"
             share = float(np.mean(found <= MOST))
             told.append((name, np.median(found), np.quantile(found, 0.9), share))
             if most is not None:

@@ -13,7 +13,7 @@ from counterpoise.monitor.monitor import features_of, reference_state
 from counterpoise.monitor.results import SHARE_OF_ALARM
 from counterpoise.performance.metrics import Predictions
 
-ALARM, CHUNKS, ROWS, REFERENCE, LABELLED = 0.05, 200, 200, 2_000, 20
+ALARM, CHUNKS, ROWS, REFERENCE, LABELED = 0.05, 200, 200, 2_000, 20
 
 
 def stream(seed: int) -> dict[str, bool]:
@@ -26,7 +26,7 @@ def stream(seed: int) -> dict[str, bool]:
     one = state.estimates[0]
     numbers = state.encoder.transform(X)
     answers = Predictions.of(model, [X], True)
-    modelled = one.at(metric, features_of(numbers, answers), answers)
+    modeled = one.at(metric, features_of(numbers, answers), answers)
     scores = state.inputs.described(numbers)[:, : X.shape[1]]
     before = state.scores.astype(float)
     wrong = (model.predict(X) != y).astype(float)
@@ -35,9 +35,9 @@ def stream(seed: int) -> dict[str, bool]:
     for t in range(CHUNKS):
         part = slice(t * ROWS, (t + 1) * ROWS)
         state.inputs.add(numbers[part])
-        state.risk.add(wrong[part][:LABELLED])
+        state.risk.add(wrong[part][:LABELED])
         shares = shares_of(before, scores[part].astype(float))
-        rise = one.estimate(modelled[part], shares)
+        rise = one.estimate(modeled[part], shares)
         alpha = spent(ALARM * SHARE_OF_ALARM["estimate"], t + 1)
         estimate = estimate or rise.low_rise(alpha) > 0
         highest["inputs"] = max(highest["inputs"], state.inputs.log_e)

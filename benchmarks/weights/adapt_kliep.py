@@ -9,7 +9,7 @@ from adapt.instance_based import KLIEP  # noqa: E402
 
 
 def fit(question):
-    """Return weights, coefficients and centres."""
+    """Return weights, coefficients and centers."""
     kliep = KLIEP(
         gamma=float(0.5 / question["sigma"] ** 2),
         max_centers=int(question["n_centers"]),

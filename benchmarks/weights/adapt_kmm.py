@@ -9,7 +9,7 @@ from adapt.instance_based import KMM  # noqa: E402
 
 
 def fit(question):
-    """Return weights; there are neither coefficients nor centres."""
+    """Return weights; there are neither coefficients nor centers."""
     kmm = KMM(
         gamma=float(0.5 / question["sigma"] ** 2),
         max_size=len(question["source"]) + 1,

@@ -6,7 +6,7 @@ from peer_clock import answer
 
 
 def fit(question):
-    """Return weights, coefficients and centres."""
+    """Return weights, coefficients and centers."""
     np.random.seed(0)  # noqa: NPY002 - the package draws from the global generator
     found = densratio(
         question["target"],

@@ -60,7 +60,7 @@ CHECKS = {
         "true_gap",
     ),
     "9 one component equals scipy to 1e-6; EM never rises": (
-        "weights/test_mixture.py::test_one_component_equals_the_minimiser_of_scipy",
+        "weights/test_mixture.py::test_one_component_equals_the_minimizer_of_scipy",
         MIXTURE + "em_never_goes_up_and_ends_where_nothing_small_helps",
     ),
     "10 uniform scores 0, the true ratio its divergence": (
@@ -70,7 +70,7 @@ CHECKS = {
     "11 permutation, units, a row twice": (
         ALL + "permuted_rows_get_permuted_weights",
         ALL + "the_unit_of_a_column_changes_nothing",
-        "weights/test_kliep.py::test_weights_follow_the_same_centres_when_rows_are_"
+        "weights/test_kliep.py::test_weights_follow_the_same_centers_when_rows_are_"
         "repeated",
         SQUARES + "a_row_twice_is_a_row_of_weight_two",
         MEANS + "a_row_of_weight_two_is_the_row_twice",

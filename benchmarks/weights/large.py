@@ -16,12 +16,12 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from reporting import bar, table  # noqa: E402
 
-# d, n, centres (None: all target rows), tolerance, most seconds, most megabytes.
+# d, n, centers (None: all target rows), tolerance, most seconds, most megabytes.
 CASES = {
     "d1-1e5": (1, 100_000, None, 1e-6, 2, 150),
     "d1-1e6": (1, 1_000_000, None, 1e-6, 60, 1500),
     "d10-1e5-2000": (10, 100_000, 2000, 1e-4, 15, 2000),
-    # The solution on 2000 rows near k-means centres, certified against all centres (the
+    # The solution on 2000 rows near k-means centers, certified against all centers (the
     # first gap) and refined within a budget: the gap reached is what is asked for.
     "d10-1e5-all": (10, 100_000, None, 1e-6, None, 2000),
 }
@@ -51,7 +51,7 @@ def run(quick: bool) -> dict:
         bars.append(bar(f"{name}: MB above the imports", found["megabytes"], megabytes))
     shown = table(
         "KLIEP, whole fits (CPU s, wall s, MB above the imports)",
-        "case | d | n | centres | tol | s | wall s | MB | first gap/scale | passes | "
+        "case | d | n | centers | tol | s | wall s | MB | first gap/scale | passes | "
         "gap/scale | support | NMSE",
         rows,
     )

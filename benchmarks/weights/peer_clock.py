@@ -7,7 +7,7 @@ import numpy as np
 
 
 def answer(fit):
-    """Time `fit(question)`, which returns weights, coefficients and centres.
+    """Time `fit(question)`, which returns weights, coefficients and centers.
 
     Short fits are timed up to ten times, none beginning after 1.5 s; the least counts.
     """

@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Answer:
-    """What a peer found: coefficients of its kernels, its centres, its CPU seconds."""
+    """What a peer found: coefficients of its kernels, its centers, its CPU seconds."""
 
     seconds: float
     weights: np.ndarray

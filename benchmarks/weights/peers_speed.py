@@ -1,6 +1,6 @@
 """Are we faster than other packages on their own problem, and where are they wrong?
 
-Every peer fits KLIEP at a given width on 100 centres of its own choice. Its point is
+Every peer fits KLIEP at a given width on 100 centers of its own choice. Its point is
 judged by our certificate on its basis; then we solve the same problem, kernels and
 weights included, until we reach its objective, and until the gap is certified to 1e-6.
 """
@@ -35,7 +35,7 @@ def run(quick: bool) -> dict:
                     missing[name] = str(error)
                     left_out(f"{name} is missing: {error}")
     shown = table(
-        "KLIEP on the peer's own 100 centres, end to end (CPU s, objective in nats)",
+        "KLIEP on the peer's own 100 centers, end to end (CPU s, objective in nats)",
         "peer | d | n | peer s | ours to its J | ours to 1e-6 | "
         "peer J | best J | short by | certified gap | peer NMSE | our NMSE | wrong",
         rows,

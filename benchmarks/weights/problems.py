@@ -1,4 +1,4 @@
-"""Data with known ratios, and KLIEP's problem on given centres."""
+"""Data with known ratios, and KLIEP's problem on given centers."""
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def gamma_of(sigma: float) -> float:
 
 
 def mixture_problem(X, X_target, centers, sigma: float) -> MixtureLikelihood:
-    """Return KLIEP's problem on given centres, its kernel stored."""
+    """Return KLIEP's problem on given centers, its kernel stored."""
     samples = TwoSamples.of(X, X_target, None, None)
     kernel = Kernel("rbf", gamma_of(sigma))
     scale = source_means(samples, centers, kernel)

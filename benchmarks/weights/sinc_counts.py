@@ -1,6 +1,6 @@
 """How many Gaussians does each solver use on the sinc problem, and how many are needed?
 
-500 rows of N(0, .5^2) against 300 of N(0, .3^2), all target rows as centres. Counts are
+500 rows of N(0, .5^2) against 300 of N(0, .3^2), all target rows as centers. Counts are
 medians over seeds: when the mean objective first changes by less than 1e-4 from one
 step to the next, and at a certified relative gap of 1e-6 or after 20,000 steps.
 The published counts say what early stopping leaves, not what the problem needs.

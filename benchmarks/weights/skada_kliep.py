@@ -6,7 +6,7 @@ from skada import KLIEPReweightAdapter
 
 
 def fit(question):
-    """Return weights, coefficients and centres."""
+    """Return weights, coefficients and centers."""
     source, target = question["source"], question["target"]
     X = np.vstack([source, target])
     domain = np.concatenate([np.ones(len(source)), -np.ones(len(target))])

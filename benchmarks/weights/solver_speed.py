@@ -1,6 +1,6 @@
 """How fast is the corrective solver, after the kernel, against pairwise Frank-Wolfe?
 
-All target rows are centres; the time is CPU seconds to a certified relative gap of
+All target rows are centers; the time is CPU seconds to a certified relative gap of
 1e-6, on a stored kernel. Pairwise steps have a budget; if it ends them, the ratio is a
 lower bound.
 """
@@ -29,7 +29,7 @@ def run(quick: bool) -> dict:
         if d <= 10 and not quick:  # small problems hide the difference
             bars.append(bar(f"pairwise / corrective, d = {d}", ratio, least=20))
     speed = table(
-        "Corrective and pairwise, all centres, after the kernel (CPU s)",
+        "Corrective and pairwise, all centers, after the kernel (CPU s)",
         "d | n | s | gap/scale | support | "
         "newton | pairwise s | gap/scale | support | steps | ratio",
         rows,

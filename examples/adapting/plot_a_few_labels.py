@@ -3,7 +3,7 @@ What would a few labels tell?
 =============================
 
 No estimate from inputs can see that the same row has come to mean another label. Sixty
-labelled rows of the target, drawn by chance, can: they sharpen the estimate while
+labeled rows of the target, drawn by chance, can: they sharpen the estimate while
 nothing has changed, and contradict it once something has.
 """
 
@@ -16,8 +16,8 @@ from counterpoise import estimate_performance
 rng = np.random.default_rng(0)
 
 
-def draw(n, centre, slope):
-    X = rng.normal(centre, 1.0, size=(n, 2))
+def draw(n, center, slope):
+    X = rng.normal(center, 1.0, size=(n, 2))
     return X, X[:, 0] + slope * X[:, 1] + 0.5 * rng.normal(size=n)
 
 
@@ -39,7 +39,7 @@ for ax, slope in zip(axes, (1.0, 1.6), strict=True):
     truth = float(np.mean((model.predict(X_target) - y_target) ** 2))
     print(f"slope {slope}: {told.check.finding}")
     rows = {"source": told.source, "without labels": told.doubly_robust}
-    rows["with 60 labels"] = told.labelled
+    rows["with 60 labels"] = told.labeled
     for place, one in enumerate(rows.values()):
         ax.plot([one.low, one.high], [place, place], "C0", lw=3)
         ax.plot(one.value, place, "C0o")

@@ -28,7 +28,7 @@ for ax, estimator in zip(axes, estimators, strict=True):
         float(np.mean((one.predict(fresh.X_target) - fresh.y_target) ** 2))
         for one in (plain, model)
     )
-    # Labelled source rows that the model has not seen stand for the target.
+    # Labeled source rows that the model has not seen stand for the target.
     told = estimate_performance(model, fresh.X, fresh.y, shift.X_target, random_state=0)
     print(model.summary())
     print(f"True squared error on the target: plain {before:.4f}, adapted {after:.4f}")

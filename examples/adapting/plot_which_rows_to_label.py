@@ -1,5 +1,5 @@
 """
-Which rows should I have labelled?
+Which rows should I have labeled?
 ==================================
 
 There is money for eight labels. Chance puts them where there are labels already;
@@ -35,7 +35,7 @@ for name, rows in (("by chance", drawn), ("where it tells most", asked)):
     print(f"  {name}: {error(model.fit(more, label(more))):.3f}")
 
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-ax.scatter(*X.T, s=8, color="0.75", label="labelled")
+ax.scatter(*X.T, s=8, color="0.75", label="labeled")
 ax.scatter(*X_target.T, s=8, color="tab:blue", alpha=0.4, label="new rows")
 ax.scatter(*X_target[asked].T, s=70, color="tab:red", marker="*", label="to label")
 ax.legend()

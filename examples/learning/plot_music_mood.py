@@ -5,7 +5,7 @@ Is a twin GP the right model for moods?
 Frames of a song become one row, the mean posterior of a mixture over all frames;
 ratings of many listeners become one label, their consensus. Moods are noisy and hardly
 ambiguous, so GPR's distance on held-out songs is printed beside the twin GP's; songs of
-the old year may favour one and the new year the other. DEAM where COUNTERPOISE_DATA is.
+the old year may favor one and the new year the other. DEAM where COUNTERPOISE_DATA is.
 """
 
 import gzip
@@ -43,9 +43,9 @@ def compare(X, y, X_target, y_target, title):
     ax.legend()
 
 
-def simulated_songs(n, centre):
+def simulated_songs(n, center):
     """Return moods, and twenty frames of a song each."""
-    moods = np.clip(rng.normal(centre, 0.4, size=(n, 2)), -1, 1)
+    moods = np.clip(rng.normal(center, 0.4, size=(n, 2)), -1, 1)
     timbre = np.hstack([np.sin(2 * moods), moods**2, moods[:, :1] * moods[:, 1:]])
     return moods, timbre[:, None, :] + 0.3 * rng.normal(size=(n, 20, 5))
 

@@ -1,5 +1,5 @@
 """
-Can I minimise my own function with a proof?
+Can I minimize my own function with a proof?
 ============================================
 
 Write its value and its gradient.

@@ -1,9 +1,9 @@
 """
-Which classes does my unlabelled target hold?
+Which classes does my unlabeled target hold?
 =============================================
 
 The source has ten kinds of digits, the target four. A classifier spreads the target
-over all ten; few classes that explain it, alike in neighbours, are found by one convex
+over all ten; few classes that explain it, alike in neighbors, are found by one convex
 problem, and its labels are better than the classifier's.
 """
 

@@ -23,13 +23,13 @@ X_target = rng.normal(size=(250, 2)) * 0.6 + np.array([1.0, 0.0])
 gamma, alpha = 0.5, 0.01
 
 # The truth is a function of the class: a sum of kernels, of norm 1.9.
-centres = np.array([[-1.0, 0.0], [1.0, 0.5], [0.0, -1.0]])
+centers = np.array([[-1.0, 0.0], [1.0, 0.5], [0.0, -1.0]])
 coefficients = np.array([1.0, -1.5, 0.7])
-norm = np.sqrt(coefficients @ rbf_kernel(centres, gamma=gamma) @ coefficients)
+norm = np.sqrt(coefficients @ rbf_kernel(centers, gamma=gamma) @ coefficients)
 
 
 def label(rows):
-    return rbf_kernel(rows, centres, gamma=gamma) @ coefficients
+    return rbf_kernel(rows, centers, gamma=gamma) @ coefficients
 
 
 kernel = {"kernel": "rbf", "gamma": gamma}

@@ -3,7 +3,7 @@ Why is the textbook's choice of a kernel width wrong?
 =====================================================
 
 Likelihood cross-validation holds out target rows alone. An exact solver then wins with
-ever narrower kernels, for a centre without source rows near costs nothing. A score that
+ever narrower kernels, for a center without source rows near costs nothing. A score that
 holds out rows of both samples has a maximum where the truth has it.
 """
 

@@ -1,8 +1,8 @@
 r"""Guarantees about the loss of a model that was fitted to weighted source rows.
 
-Throughout, h minimises the weighted mean loss on the source plus
+Throughout, h minimizes the weighted mean loss on the source plus
 :math:`\lambda \|h\|_K^2` over the whole space of a kernel K, and :math:`h'` the same on
-the labelled target sample, which nobody has; neither has an unpenalised intercept, so
+the labeled target sample, which nobody has; neither has an unpenalized intercept, so
 `WeightedKernelRidge(fit_intercept=False)` with `alpha` :math:`= \lambda`. M is the
 difference of the second-moment operators of target and weighted source, and
 :math:`\|M\|` what `discrepancy` and `DiscrepancyWeights.discrepancy_` give, *without*
@@ -53,7 +53,7 @@ from counterpoise.performance.learning_bounds import (
 )
 
 _BALL = "norm_bound is at least the norms of h, of h' and of the reference hypothesis"
-_NO_INTERCEPT = "h and h' minimise mean loss + alpha * norm**2, without an intercept"
+_NO_INTERCEPT = "h and h' minimize mean loss + alpha * norm**2, without an intercept"
 
 __all__ = [
     "Guarantee",

@@ -81,7 +81,7 @@ def plot_balance(
 ) -> "Axes":
     """Return an Axes with each column's difference before and after weighting.
 
-    A love plot: absolute standardised mean differences, with a guide at 0.1.
+    A love plot: absolute standardized mean differences, with a guide at 0.1.
 
     Parameters
     ----------

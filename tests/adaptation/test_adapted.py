@@ -409,7 +409,7 @@ def _mixed(n: int, shift: float, seed: int) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "age": age,
-            "colour": pd.Categorical(
+            "color": pd.Categorical(
                 rng.choice(["red", "blue"], n, p=[0.5 + shift / 4, 0.5 - shift / 4]),
                 categories=["red", "blue"],
             ),
@@ -421,11 +421,11 @@ def _mixed(n: int, shift: float, seed: int) -> pd.DataFrame:
 
 class _SeesFrame(HistGradientBoostingClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        assert list(X.columns) == ["age", "colour", "when"]
-        return super().fit(X[["age", "colour"]], y, sample_weight)
+        assert list(X.columns) == ["age", "color", "when"]
+        return super().fit(X[["age", "color"]], y, sample_weight)
 
     def predict_proba(self, X: Any) -> Any:
-        return super().predict_proba(X[["age", "colour"]])
+        return super().predict_proba(X[["age", "color"]])
 
 
 def test_the_estimator_of_a_mixed_table_sees_what_it_would_see_today() -> None:
@@ -442,10 +442,10 @@ def test_the_estimator_of_a_mixed_table_sees_what_it_would_see_today() -> None:
 @pytest.mark.parametrize("make", [lambda frame: frame, pl.from_pandas])
 def test_the_default_estimator_takes_a_mixed_table_as_it_comes(make: Any) -> None:
     X, T = _mixed(300, 0.0, 0), _mixed(250, 0.8, 1)
-    X["colour"], T["colour"] = X["colour"].astype(str), T["colour"].astype(str)
-    y = np.where(X["colour"] == "red", X["age"].fillna(40), 0.0)
+    X["color"], T["color"] = X["color"].astype(str), T["color"].astype(str)
+    y = np.where(X["color"] == "red", X["age"].fillna(40), 0.0)
     model = Adapted(random_state=0).fit(make(X), y, X_target=make(T))
-    new = T.assign(colour="green")
+    new = T.assign(color="green")
     assert np.corrcoef(model.predict(make(X)), y)[0, 1] > 0.9
     assert np.isfinite(model.predict(make(new))).all()
 

@@ -87,7 +87,7 @@ def test_missing_overlap_is_told_and_no_error():
     assert "no class that the source has not" in model.summary()
 
 
-def test_the_estimator_sees_present_rows_and_labelled_target_rows():
+def test_the_estimator_sees_present_rows_and_labeled_target_rows():
     _, y, X_target, _ = samples()
     model = fitted(KNeighborsClassifier(1))
     assert model.estimator_.n_samples_fit_ == np.count_nonzero(y < 3) + len(X_target)

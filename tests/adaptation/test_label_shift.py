@@ -1,4 +1,4 @@
-"""Classes in other shares are recognised, weighed by, and not seen everywhere."""
+"""Classes in other shares are recognized, weighed by, and not seen everywhere."""
 
 import numpy as np
 import pandas as pd

@@ -44,10 +44,10 @@ def numbers(seed=0):
 def mixed(n, shift, seed):
     rng = np.random.default_rng(seed)
     age = rng.normal(40 + 4 * shift, 10, n)
-    colour = rng.choice(["red", "blue", "green"], n, p=[0.5, 0.3, 0.2])
-    bought = rng.random(n) < 1 / (1 + np.exp(-(age - 40) / 10 - (colour == "red")))
+    color = rng.choice(["red", "blue", "green"], n, p=[0.5, 0.3, 0.2])
+    bought = rng.random(n) < 1 / (1 + np.exp(-(age - 40) / 10 - (color == "red")))
     age[rng.random(n) < 0.05] = np.nan
-    return pd.DataFrame({"age": age, "colour": colour, "bought": bought.astype(int)})
+    return pd.DataFrame({"age": age, "color": color, "bought": bought.astype(int)})
 
 
 def in_blocks(rows, k=3_000):
@@ -77,7 +77,7 @@ def test_a_pipeline_on_mixed_columns_is_fitted_to_every_row(tmp_path):
     source, target = mixed(N, 0, 1), mixed(M, 1, 2).drop(columns="bought")
     steps = make_column_transformer(
         (make_pipeline(SimpleImputer(), StandardScaler()), ["age"]),
-        (OneHotEncoder(), ["colour"]),
+        (OneHotEncoder(), ["color"]),
     )
     model = Adapted(
         make_pipeline(steps, LogisticRegression()), LogLinearKLIEP(), random_state=0
@@ -191,19 +191,19 @@ def test_predictions_are_written_in_the_order_of_the_rows(tmp_path):
     live = Blocks.from_parquet(tmp_path / "live.parquet")
     steps = make_column_transformer(
         (make_pipeline(SimpleImputer(), StandardScaler()), ["age"]),
-        (OneHotEncoder(), ["colour"]),
+        (OneHotEncoder(), ["color"]),
     )
     model = Adapted(
         make_pipeline(steps, LogisticRegression()), LogLinearKLIEP(), random_state=0
     )
-    columns = Blocks.from_parquet(tmp_path / "live.parquet", columns=["age", "colour"])
+    columns = Blocks.from_parquet(tmp_path / "live.parquet", columns=["age", "color"])
     model.fit(in_blocks(source), "bought", X_target=columns)
     model.write_predictions(
         live, tmp_path / "out.parquet", id_column="name", probabilities=True
     )
     written = pq.read_table(tmp_path / "out.parquet").to_pandas()
     assert list(written["name"]) == list(target["name"])
-    frame = target[["age", "colour"]]
+    frame = target[["age", "color"]]
     np.testing.assert_array_equal(written["prediction"], model.predict(frame))
     np.testing.assert_allclose(
         written["probability of 1"], model.predict_proba(frame)[:, 1]

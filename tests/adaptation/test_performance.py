@@ -112,7 +112,7 @@ def test_without_overlap_nothing_is_invented():
     assert "cannot be told" in str(found)
 
 
-def test_labelled_rows_see_a_change_that_inputs_do_not_show():
+def test_labeled_rows_see_a_change_that_inputs_do_not_show():
     model = LinearRegression().fit(*numbers(0, moved=0))
     X, y = numbers(1, moved=0)
     X_target, _ = numbers(2)
@@ -129,9 +129,9 @@ def test_labelled_rows_see_a_change_that_inputs_do_not_show():
             weight_estimator=FAST,
         )
         truth = squared(model, *numbers(5, 20_000, twist=twist))
-        assert found.labelled.low < truth < found.labelled.high
-        assert found.best is found.labelled
-        assert found.check.n_labelled == 60
+        assert found.labeled.low < truth < found.labeled.high
+        assert found.best is found.labeled
+        assert found.check.n_labeled == 60
         p_values[twist] = found.check.p_value
         if twist:
             assert not found.doubly_robust.low < truth < found.doubly_robust.high
@@ -330,7 +330,7 @@ def test_groups_make_every_interval_wider():
         estimate_performance(model, X, y, X, groups=groups[:-1], weight_estimator=FAST)
 
 
-def test_two_labelled_rows_sharpen_a_good_estimate_and_do_not_displace_it():
+def test_two_labeled_rows_sharpen_a_good_estimate_and_do_not_displace_it():
     model = LinearRegression().fit(*numbers(0, moved=0))
     X, y = numbers(1, 1000, moved=0)
     X_target, _ = numbers(2, 1000)
@@ -344,7 +344,7 @@ def test_two_labelled_rows_sharpen_a_good_estimate_and_do_not_displace_it():
                 scoring=metric, random_state=0,
             )  # fmt: skip
             without = found.doubly_robust or found.weighted
-            assert found.best is found.labelled
+            assert found.best is found.labeled
             width = found.best.high - found.best.low
             assert width < 1.5 * (without.high - without.low)
             if metric is None:

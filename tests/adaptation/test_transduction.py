@@ -1,4 +1,4 @@
-"""The unlabelled target takes part as the definition says."""
+"""The unlabeled target takes part as the definition says."""
 
 import pickle
 
@@ -21,12 +21,12 @@ def test_scikit_learn_is_content(estimator, check):
     check(estimator)
 
 
-def moons(seed=0, n=200, n_labelled=3):
+def moons(seed=0, n=200, n_labeled=3):
     """Two half-moons, of each of which three rows have a label."""
     X, y = make_moons(n, noise=0.08, random_state=seed)
     rng = np.random.default_rng(seed)
     known = np.concatenate(
-        [rng.choice(np.flatnonzero(y == k), n_labelled, False) for k in (0, 1)]
+        [rng.choice(np.flatnonzero(y == k), n_labeled, False) for k in (0, 1)]
     )
     rest = np.setdiff1d(np.arange(n), known)
     return X[known], y[known], X[rest], y[rest]
@@ -58,9 +58,9 @@ def test_no_two_rows_are_left_to_exchange(seed):
     slack = np.maximum(0.0, 1.0 - z * model.decision_function(X_target))
     worst = [slack[z == side].max(initial=0.0) for side in (1.0, -1.0)]
     assert sum(worst) <= 2.0 + 1e-8 or 0.0 in worst
-    # Exchanges leave as many of each label as the labelled rows predict.
-    labelled = WeightedSVC(C=10.0, gamma=GAMMA).fit(X, y)
-    assert (model.transduction_ == 1).sum() == (labelled.predict(X_target) == 1).sum()
+    # Exchanges leave as many of each label as the labeled rows predict.
+    labeled = WeightedSVC(C=10.0, gamma=GAMMA).fit(X, y)
+    assert (model.transduction_ == 1).sum() == (labeled.predict(X_target) == 1).sum()
 
 
 def test_a_gap_between_clusters_is_found_where_few_labels_do_not_show_it():
@@ -79,7 +79,7 @@ def test_a_gap_between_clusters_is_found_where_few_labels_do_not_show_it():
     assert np.mean(gains) > 0.05
 
 
-def test_without_a_target_it_is_the_labelled_model_and_says_so():
+def test_without_a_target_it_is_the_labeled_model_and_says_so():
     X, y, _, _ = moons()
     with pytest.warns(NoTargetWarning, match="labeled rows"):
         model = TransductiveSVC(C=10.0, gamma=GAMMA).fit(X, y)

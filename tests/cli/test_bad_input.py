@@ -148,11 +148,11 @@ def test_a_bad_file_has_code_two_and_is_named(run, tables, tmp_path, case):
 
 
 USES = {
-    "unknown column to drop": (("--drop", "colour"), 2, "no column 'colour' (--drop)"),
-    "unknown name of rows": (("--id", "colour"), 2, "no column 'colour' (--id)"),
-    "unknown time": (("--time", "colour"), 2, "no column 'colour' (--time)"),
+    "unknown column to drop": (("--drop", "color"), 2, "no column 'color' (--drop)"),
+    "unknown name of rows": (("--id", "color"), 2, "no column 'color' (--id)"),
+    "unknown time": (("--time", "color"), 2, "no column 'color' (--time)"),
     "time of strings": (("--time", "region"), 2, "'region' (--time) holds categories"),
-    "unknown groups": (("--groups", "colour"), 2, "no column 'colour' (--groups)"),
+    "unknown groups": (("--groups", "color"), 2, "no column 'color' (--groups)"),
     "groups and time": (("--groups", "region", "--time", "day"), 1, "--groups and --t"),
     "no target labels": (("--target-labels",), 2, "no column 'bought' (--target-lab"),
     "numbers that are none": (("--numeric", "region"), 2, "line 2, column 'region'"),

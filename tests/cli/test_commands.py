@@ -189,7 +189,7 @@ def test_groups_are_said_and_held_out_together(run, tmp_path):
     assert record["shift"]["dependence"]["n_source"] == 20
     assert "20 source and 20 target groups" in err
     code, out, err = run("diagnose", *both, "--drop", "site", "--json", "-")
-    assert "Rows look dependent: neighbours in the training data" in err
+    assert "Rows look dependent: neighbors in the training data" in err
     assert json.loads(out)["shift"]["dependence_hint"]["code"] == "dependent_neighbors"
     folder = tmp_path / "out"
     more = ("--estimator", "linear", "--groups", "site", "--out", folder)

@@ -15,14 +15,14 @@ from counterpoise.data import parallel as schedule
 def columns_of(n, shift, seed, *, label):
     rng = np.random.default_rng(seed)
     age = rng.normal(40 + 5 * shift, 10, n)
-    colour = rng.choice(["red", "blue"], n, p=[0.6, 0.4])
-    odds = (age - 40) / 10 + (colour == "red") + rng.logistic(size=n)
+    color = rng.choice(["red", "blue"], n, p=[0.6, 0.4])
+    odds = (age - 40) / 10 + (color == "red") + rng.logistic(size=n)
     age = np.where(rng.random(n) < 0.05, np.nan, age)
     out = {
         "name": np.arange(10**16, 10**16 + n),
         "age": pa.array(age, from_pandas=True),
         "income": rng.normal(shift * 0.3, 1.0, n),
-        "colour": pa.array(colour).dictionary_encode(),
+        "color": pa.array(color).dictionary_encode(),
     }
     if label:
         out["bought"] = np.where(odds > 0, "yes", "no")

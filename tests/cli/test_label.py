@@ -1,4 +1,4 @@
-"""Rows to be labelled: written, filled in, taken in again."""
+"""Rows to be labeled: written, filled in, taken in again."""
 
 import json
 
@@ -65,7 +65,7 @@ def test_rows_drawn_by_chance_come_back_as_labels(folder, tmp_path):
     assert main([str(word) for word in words]) == 0
     found = json.loads((tmp_path / "found.json").read_text())
     (metric,) = found["performance"]["metrics"].values()
-    assert metric["check"]["n_labelled"] == 40
+    assert metric["check"]["n_labeled"] == 40
     assert found["performance"]["labels"]["precision"] == pytest.approx(0.3)
     assert found["reproduce"]["options"]["target_labels"] == "rows.csv"
 
@@ -107,7 +107,7 @@ def test_rows_that_the_target_has_not_are_refused(folder, tmp_path, capsys, rows
     assert said in capsys.readouterr().err
 
 
-def test_more_rows_than_there_are_cannot_be_labelled(folder, tmp_path, capsys):
+def test_more_rows_than_there_are_cannot_be_labeled(folder, tmp_path, capsys):
     assert label(folder, tmp_path / "rows.csv", "--k", "151") == 2
     assert "--k must be from 1 to 150" in capsys.readouterr().err
     assert label(folder, tmp_path / "rows.csv", "--k", "0") == 2

@@ -23,6 +23,6 @@ def test_an_option_that_a_command_lacks_is_told_with_the_one_most_like_it(run):
     assert code == 1
     assert "label has no --tagret (did you mean '--target'?)" in said
     assert "counterpoise label --help" in said
-    code, _, said = run("compare", "a.json", "b.json", "--colour", "red")
+    code, _, said = run("compare", "a.json", "b.json", "--color", "red")
     assert code == 1
-    assert "unrecognized arguments: --colour red" in said
+    assert "unrecognized arguments: --color red" in said

@@ -64,7 +64,7 @@ def test_labels_of_some_target_rows_are_used_when_asked_for(tables):
     labels = np.where(np.arange(len(live)) % 10 == 3, "yes", "")
     live.assign(bought=labels).to_csv(tables[1], index=False)
     pair = read(tables, target_labels=True)
-    assert pair.labelled.tolist() == list(range(3, len(live), 10))
+    assert pair.labeled.tolist() == list(range(3, len(live), 10))
     assert set(pair.y_target) == {"yes"}
     live.assign(bought=np.where(labels == "", "", "maybe")).to_csv(
         tables[1], index=False

@@ -34,14 +34,14 @@ def begun(tmp_path_factory):
     X, y = _rows(0, 300)
     adapt(LogisticRegression(), X, y, _rows(1, 200)[0]).save(folder / "model.skops")
     X, y = _rows(2, 600)
-    X.assign(y=y).to_csv(folder / "labelled.csv", index=False)
+    X.assign(y=y).to_csv(folder / "labeled.csv", index=False)
     return folder
 
 
 def _first(begun, live, out):
     return (
         "monitor", "--model", begun / "model.skops",
-        "--reference", begun / "labelled.csv", "--label", "y", "--table", live,
+        "--reference", begun / "labeled.csv", "--label", "y", "--table", live,
         "--time", "sent_at", "--every", "week",
         "--metric", "accuracy", "--out", out,
     )  # fmt: skip
@@ -65,7 +65,7 @@ def test_a_watch_is_begun_gone_on_with_and_raises_alarms(begun, run, tmp_path):
     assert "new chunks: 2, 2 in all" in said
     record = json.loads((out / "watch.json").read_text())["monitor"]
     assert [row["time"] for row in record["history"]] == ["2024-01-01", "2024-01-08"]
-    assert record["history"][0]["n_labelled"] == 40
+    assert record["history"][0]["n_labeled"] == 40
     assert record["history"][0]["report"] == "chunk-0001.html"
     # The same table again: nothing is counted twice.
     code, _, said = run(*_first(begun, first, out))
@@ -147,7 +147,7 @@ def test_the_label_is_remembered_and_late_labels_are_shown(begun, run, tmp_path)
     whole.drop(columns="y").to_csv(live, index=False)
     code, _, said = run(*_first(begun, live, out))
     assert code == 0, said
-    assert list(pd.read_csv(out / "history.csv")["n_labelled"]) == [0]
+    assert list(pd.read_csv(out / "history.csv")["n_labeled"]) == [0]
     whole.to_csv(live, index=False)
     code, shown, said = run(
         "monitor", "--table", live, "--time", "sent_at", "--out", out
@@ -159,7 +159,7 @@ def test_the_label_is_remembered_and_late_labels_are_shown(begun, run, tmp_path)
     assert "chunks with new labels: 1" in told
     (row,) = [line for line in told.splitlines() if "2024-01-01" in line]
     assert len(row.split()) >= 6
-    assert list(pd.read_csv(out / "history.csv")["n_labelled"]) == [80]
+    assert list(pd.read_csv(out / "history.csv")["n_labeled"]) == [80]
     # And once more: nothing is new, so no table.
     code, shown, said = run(
         "monitor", "--table", live, "--time", "sent_at", "--out", out
@@ -186,7 +186,7 @@ def test_a_mistyped_label_is_refused_and_the_remembered_one_still_read(
     )
     assert {path.name: path.read_bytes() for path in out.iterdir()} == kept
     assert run(*again)[0] == 0
-    assert list(pd.read_csv(out / "history.csv")["n_labelled"]) == [0, 80]
+    assert list(pd.read_csv(out / "history.csv")["n_labeled"]) == [0, 80]
     # Another column that is there may take its place, and it is said.
     third = _live(tmp_path / "three.csv", 5, "2024-01-15", days=7)
     pd.read_csv(third).rename(columns={"y": "answer"}).to_csv(third, index=False)
@@ -194,7 +194,7 @@ def test_a_mistyped_label_is_refused_and_the_remembered_one_still_read(
     code, _, said = run(*later, "--label", "answer")
     assert code == 0
     assert "labels are read from 'answer' from now on, not from 'y'" in said
-    assert list(pd.read_csv(out / "history.csv")["n_labelled"]) == [0, 80, 80]
+    assert list(pd.read_csv(out / "history.csv")["n_labeled"]) == [0, 80, 80]
 
 
 def test_a_label_at_the_copy_of_a_row_is_read(begun, run, tmp_path):
@@ -209,7 +209,7 @@ def test_a_label_at_the_copy_of_a_row_is_read(begun, run, tmp_path):
     assert code == 0, said
     assert "51 rows have the id of another row of the table" in said
     assert "1 rows have another label than a row before them with the same id" in said
-    assert list(pd.read_csv(out / "history.csv")["n_labelled"]) == [50]
+    assert list(pd.read_csv(out / "history.csv")["n_labeled"]) == [50]
 
 
 def test_a_reference_of_training_rows_is_warned_of(begun, run, tmp_path):
@@ -218,12 +218,12 @@ def test_a_reference_of_training_rows_is_warned_of(begun, run, tmp_path):
     X, y = _rows(0, 300)
     X.assign(y=y).to_csv(train, index=False)
     code, _, said = run(
-        "fit", "--source", train, "--label", "y", "--target", begun / "labelled.csv",
+        "fit", "--source", train, "--label", "y", "--target", begun / "labeled.csv",
         "--drop", "y", "--out", out,
     )  # fmt: skip
     assert code == 0, said
     options = _first(out, live, tmp_path / "out")
-    given = [train if one == out / "labelled.csv" else one for one in options]
+    given = [train if one == out / "labeled.csv" else one for one in options]
     code, _, said = run(*given)
     assert code == 0, said
     assert f"{train} is the table that the model was fitted to" in " ".join(

@@ -9,11 +9,11 @@ def mixed_columns(n, seed=0):
     rng = np.random.default_rng(seed)
     age = rng.normal(40, 10, n)
     age[rng.random(n) < 0.1] = np.nan
-    colour = rng.choice(["red", "blue", 'gr"e,en', "two\nlines"], n)
+    color = rng.choice(["red", "blue", 'gr"e,en', "two\nlines"], n)
     return pa.table(
         {
             "age": pa.array(age, from_pandas=True),
-            "colour": pa.array(colour),
+            "color": pa.array(color),
             "count": pa.array(rng.integers(0, 9, n)),
         }
     )

@@ -129,7 +129,7 @@ def test_a_file_with_other_columns_or_kinds_is_refused_by_name(tmp_path):
     write_parquet(tmp_path / "b.parquet", columns.drop_columns(["age"]))
     with pytest.raises(InvalidInputError, match=r"b\.parquet has no column 'age'"):
         Blocks.from_parquet(tmp_path)
-    text = columns.set_column(0, "age", columns["colour"])
+    text = columns.set_column(0, "age", columns["color"])
     write_parquet(tmp_path / "b.parquet", text)
     with pytest.raises(InvalidInputError, match=r"'age' holds numbers in .*a\.parquet"):
         Blocks.from_parquet(tmp_path)
@@ -209,4 +209,4 @@ def test_all_rows_are_read_in_their_order():
     found = all_rows(Blocks.from_arrays(frame, rows=99))
     np.testing.assert_array_equal(found.columns[0].values, frame["age"])
     texts = np.array(found.columns[1].categories)[found.columns[1].values]
-    assert texts.tolist() == frame["colour"].tolist()
+    assert texts.tolist() == frame["color"].tolist()

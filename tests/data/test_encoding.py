@@ -19,7 +19,7 @@ from counterpoise.shift.support import overlap
 MONDAY = datetime.datetime(2024, 1, 1)
 
 
-def mixed(n, seed, colours, start=0):
+def mixed(n, seed, colors, start=0):
     """A table with every kind of column."""
     rng = np.random.default_rng(seed)
     hours = start + rng.integers(0, 24 * 60, size=n)
@@ -27,7 +27,7 @@ def mixed(n, seed, colours, start=0):
     return {
         "age": [None if k % 10 == 3 else float(age[k]) for k in range(n)],
         "member": (rng.random(n) < 0.1).tolist(),
-        "colour": rng.choice(colours, size=n).tolist(),
+        "color": rng.choice(colors, size=n).tolist(),
         "when": [MONDAY + datetime.timedelta(hours=int(h)) for h in hours],
         "lasts": [datetime.timedelta(seconds=int(s)) for s in rng.integers(9, 99, n)],
         "empty": [None] * n,
@@ -65,10 +65,10 @@ def test_every_output_has_a_name_and_the_column_it_comes_from(encoder):
         "age": "age",
         "age: missing": "age",
         "member": "member",
-        "colour=blue": "colour",
-        "colour=green": "colour",
-        "colour=red": "colour",
-        "colour=violet": "colour",
+        "color=blue": "color",
+        "color=green": "color",
+        "color=red": "color",
+        "color=violet": "color",
         "when": "when",
         "when: month": "when",
         "when: weekday": "when",
@@ -85,8 +85,8 @@ def test_what_is_left_out_is_reported_with_the_reason(encoder):
 
 
 def test_target_categories_that_the_source_lacks_are_counted(encoder, dicts):
-    share = dicts[1]["colour"].count("violet") / 200
-    assert encoder.unseen_ == {"colour": pytest.approx(share)}
+    share = dicts[1]["color"].count("violet") / 200
+    assert encoder.unseen_ == {"color": pytest.approx(share)}
 
 
 def test_pandas_and_polars_give_the_same_bytes(dicts):
@@ -141,10 +141,10 @@ def test_booleans_stay_zeros_and_ones(encoder, tables, dicts):
 
 
 def test_categories_are_zeros_and_a_one(encoder, tables, dicts):
-    for colour in ("blue", "green", "red", "violet"):
+    for color in ("blue", "green", "red", "violet"):
         np.testing.assert_array_equal(
-            column(encoder, tables[1], f"colour={colour}"),
-            np.array(dicts[1]["colour"]) == colour,
+            column(encoder, tables[1], f"color={color}"),
+            np.array(dicts[1]["color"]) == color,
         )
 
 
@@ -191,10 +191,10 @@ def test_a_row_of_weight_two_is_the_row_twice(dicts):
 
 def test_a_row_of_weight_zero_is_a_row_left_out(dicts):
     X, X_target = map(pd.DataFrame, dicts)
-    weight = (X_target["colour"] != "violet").to_numpy(dtype=float)
+    weight = (X_target["color"] != "violet").to_numpy(dtype=float)
     encoder = TableEncoder().fit(X, X_target, target_weight=weight)
-    assert "colour=violet" not in encoder.names_
-    assert encoder.unseen_ == {"colour": 0.0}
+    assert "color=violet" not in encoder.names_
+    assert encoder.unseen_ == {"color": 0.0}
 
 
 def test_rare_categories_share_a_column():
@@ -237,10 +237,10 @@ def test_categories_unseen_by_chance_do_not_count_as_shift():
 
 
 def test_a_new_category_is_a_place_of_its_own(encoder, tables, dicts, frame):
-    changed = frame({**dicts[1], "colour": ["new"] * 200})
+    changed = frame({**dicts[1], "color": ["new"] * 200})
     out = encoder.transform(changed)
-    colours = [k for k, c in enumerate(encoder.columns_) if c == "colour"]
-    assert not out[:, colours].any()
+    colors = [k for k, c in enumerate(encoder.columns_) if c == "color"]
+    assert not out[:, colors].any()
 
 
 def test_a_column_that_is_missing_in_one_sample_is_a_shift(frame):

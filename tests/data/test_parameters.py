@@ -136,7 +136,7 @@ def test_rules_are_listed_beside_the_bounds(check):
     assert message == "k must be at least 1, 'auto' or None, got 0"
 
 
-def test_a_misspelt_rule_is_guessed():
+def test_a_misspelled_rule_is_guessed():
     message = refusal(
         TypeError, check_number, "gamma", "medain", low=0, options=["cv", "median"]
     )

@@ -78,9 +78,9 @@ def test_a_sample_of_a_mixed_table_keeps_its_columns(tmp_path):
     drawn = sample(Blocks.from_parquet(path), 120, seed=1)
     counts = columns["count"].to_numpy()[drawn.places]
     np.testing.assert_array_equal(drawn.rows.columns[2].values, counts)
-    colours = np.array(drawn.rows.columns[1].categories)[drawn.rows.columns[1].values]
-    expected = np.array(columns["colour"].to_pylist())[drawn.places]
-    np.testing.assert_array_equal(colours, expected)
+    colors = np.array(drawn.rows.columns[1].categories)[drawn.rows.columns[1].values]
+    expected = np.array(columns["color"].to_pylist())[drawn.places]
+    np.testing.assert_array_equal(colors, expected)
 
 
 def test_every_place_is_drawn_as_often_as_any_other():

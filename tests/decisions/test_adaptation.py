@@ -457,7 +457,7 @@ def test_equal_weights_are_not_drawn_by():
     assert drawn.predict([[7.0]])[0] < 7.0
 
 
-# -- calibration, labelling, transduction ----------------------------------------------
+# -- calibration, labeling, transduction ----------------------------------------------
 
 
 def test_as_many_groups_are_held_out_as_come_nearest_to_the_share():
@@ -522,7 +522,7 @@ def test_weights_and_losses_are_learned_from_five_thousand_rows_at_most():
     assert (np.diff(some) > 0).all()
 
 
-def test_one_labelled_row_is_too_few():
+def test_one_labeled_row_is_too_few():
     model = LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0])
     X, y = np.arange(30.0)[:, None], np.arange(30.0)
     with pytest.raises(ValueError, match="X_target_labeled has 1 row, at least 2"):

@@ -261,10 +261,10 @@ def test_a_class_that_the_other_folds_lack_is_not_impossible():
 
 
 def wanted_with(n_labeled):
-    labelled, weighted = Estimate(0.5, 0.4, 0.6, ""), Estimate(0.5, 0.451, 0.549, "")
-    found = SimpleNamespace(best=labelled, labelled=labelled, weighted=weighted)
+    labeled, weighted = Estimate(0.5, 0.4, 0.6, ""), Estimate(0.5, 0.451, 0.549, "")
+    found = SimpleNamespace(best=labeled, labeled=labeled, weighted=weighted)
     rows = SimpleNamespace(
-        labelled=(None, np.zeros(n_labeled)),
+        labeled=(None, np.zeros(n_labeled)),
         answers_target=SimpleNamespace(rows=np.arange(500)),
         counts=np.ones(100),
         groups=None,
@@ -288,7 +288,7 @@ def test_more_labels_than_there_are_rows_are_said_to_be_so():
     assert "labels of all of them" not in str(wanted_with(500).finding)
     # Of a score of zero, or none, no share can be asked for.
     for best in (None, Estimate(0.0, -0.1, 0.1, "")):
-        found = SimpleNamespace(best=best, labelled=best)
+        found = SimpleNamespace(best=best, labeled=best)
         assert required_labels(None, None, found, 0.2) is None
 
 
@@ -307,8 +307,8 @@ def test_labels_that_are_there_count_among_those_wanted():
 
 
 def test_where_labels_contradict_no_other_models_of_the_old_relation_are_advised():
-    check = {"contradicts": True, "p_value": 0.0, "n_labelled": 150, "finding": ""}
-    metrics = {"neg_log_loss": {"check": check, "labelled": {"value": 1.9}}}
+    check = {"contradicts": True, "p_value": 0.0, "n_labeled": 150, "finding": ""}
+    metrics = {"neg_log_loss": {"check": check, "labeled": {"value": 1.9}}}
     steps = screen(COVERED, NOT_SHOWN, performance={"metrics": metrics}).steps
     said = " ".join(to_text(step) for step in steps)
     assert "fit a model to them" in said

@@ -306,7 +306,7 @@ def test_a_kernel_of_few_rows_or_for_a_fine_gap_is_solved_by_its_factor(q, tol, 
 
 
 class Steps:
-    """A programme whose breakpoints are given."""
+    """A program whose breakpoints are given."""
 
     def __init__(self, *thetas):
         self.thetas, self.start, self.stop = thetas, thetas[0], thetas[-1]
@@ -428,12 +428,12 @@ def test_penalties_double_above_one_and_shrink_below_six_tenths():
 
 
 @pytest.mark.parametrize(("value", "ahead"), [(1.0, True), (1.0 + 1e-12, False)])
-def test_a_round_is_centred_ahead_unless_the_objective_is_higher_there(value, ahead):
+def test_a_round_is_centered_ahead_unless_the_objective_is_higher_there(value, ahead):
     problem = SimpleNamespace(objective=SimpleNamespace(value=lambda x: value))
     state = SimpleNamespace(x=np.array([2.0]), claim=proof(objective=1.0))
     memory = _State(None, np.array([1.0]), 4)
-    centre, count = DirectRounds._centre(problem, state, memory)
-    assert centre == pytest.approx([2.5] if ahead else [2.0])
+    center, count = DirectRounds._center(problem, state, memory)
+    assert center == pytest.approx([2.5] if ahead else [2.0])
     assert count == (4 if ahead else 1)
 
 

@@ -156,8 +156,8 @@ def chance_by_hand(s, z, auc, error):
     for own, sign in ((s, -1.0), (z, 1.0)):
         below = (both < own[:, None]) + 0.5 * (both == own[:, None])
         share = np.repeat([0.5 / s.size, 0.5 / z.size], [s.size, z.size])
-        centred = sign * (below @ share - 0.5) / own.size
-        parts.append(own.size / (own.size - 1) * (centred**2).sum())
+        centered = sign * (below @ share - 0.5) / own.size
+        parts.append(own.size / (own.size - 1) * (centered**2).sum())
     largest = max(error, np.sqrt(sum(parts)))
     return t.sf((auc - 0.5) / (np.sqrt(2) * largest), min(s.size, z.size) - 1)
 
@@ -323,7 +323,7 @@ def with_correlation(r, n=1000):
     return autoregression(n, r, rng)
 
 
-def test_neighbours_are_alike_from_three_tenths_on():
+def test_neighbors_are_alike_from_three_tenths_on():
     assert alike_neighbors(with_correlation(0.36))[1] == 0
     assert alike_neighbors(with_correlation(0.2))[1] == -1
     x = with_correlation(0.9, 200)
@@ -362,7 +362,7 @@ def test_nothing_is_asked_where_it_was_said():
     T, others = grouped(1, g=30, k=10)
     silent = diagnose(X, T, random_state=0)
     hint = str(silent.dependence_hint)
-    assert hint.startswith("Rows look dependent: neighbours in the source")
+    assert hint.startswith("Rows look dependent: neighbors in the source")
     assert hint in silent.explanation
     assert silent.dependence is None
     said = diagnose(X, T, groups=names, groups_target=others + 50, random_state=0)

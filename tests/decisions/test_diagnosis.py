@@ -105,7 +105,7 @@ def test_categories_of_less_than_one_expected_row_are_pooled():
     assert shares_p_value(np.array([1.0]), np.array([1.0]), n, n) == 1.0
 
 
-def test_two_constants_that_differ_have_no_standardised_difference():
+def test_two_constants_that_differ_have_no_standardized_difference():
     values = np.array([2.0, 2.0])
     assert standardized_difference(values, values, even(2), even(2)) == 0.0
     assert standardized_difference(values, values + 1, even(2), even(2)) is None
@@ -172,7 +172,7 @@ def thin_of(target, source=None, by_chance=False):
 
 def test_of_fewer_than_five_thin_rows_nothing_is_told():
     assert thin_of([[9.0]] * 4).columns == ()
-    assert "nobody is recognised" in thin_of([[9.0]] * 4).note
+    assert "nobody is recognized" in thin_of([[9.0]] * 4).note
     assert [one.name for one in thin_of([[9.0]] * 5).columns] == ["x0"]
 
 
@@ -218,7 +218,7 @@ def test_a_test_tells_from_a_corrected_p_value_of_one_in_a_hundred():
     for p, tells in ((0.01, True), (0.0101, False)):
         tests = shift_tests(seen(p), [feature(p)], ("a", "b"), p)
         assert [t.name for t in tests[1:]] == [
-            "cells and neighbours",
+            "cells and neighbors",
             "columns",
             "kernel means",
         ]
@@ -376,11 +376,11 @@ def test_a_feature_is_worth_a_word_from_an_effect_of_a_tenth_and_p_up_to_one_per
 
 
 def test_tests_that_tell_are_named_where_the_classifier_does_not():
-    holes = ShiftTest("cells and neighbours", 0.001, True, ("a", "b"))
+    holes = ShiftTest("cells and neighbors", 0.001, True, ("a", "b"))
     others = ShiftTest("columns", 0.5, False, ("c",))
     quiet = ShiftTest("classifier", 0.2, False)
     said = told(tests=(quiet, holes, others))
-    assert "differ by more: cells and neighbours ('a' with 'b')." in said
+    assert "differ by more: cells and neighbors ('a' with 'b')." in said
     assert "another test" not in told(tests=(replace(quiet, tells=True), holes))
     assert "another test" not in told(tests=(quiet, others))
 

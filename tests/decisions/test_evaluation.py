@@ -24,8 +24,8 @@ from counterpoise.performance.estimators import (
     Evidence,
     MovedColumn,
     errors_of,
-    labelled_error,
-    labelled_estimate,
+    labeled_error,
+    labeled_estimate,
     leading_estimate,
     loss_by_slice,
     mean_intervals,
@@ -75,9 +75,9 @@ def estimate(value=0.0):
 # -- which estimate leads --------------------------------------------------------------
 
 
-def test_labelled_rows_lead_then_both_robust_then_the_weights():
-    labelled, robust, weighted = estimate(1.0), estimate(2.0), estimate(3.0)
-    every = {"labelled": labelled, "doubly_robust": robust, "weighted": weighted}
+def test_labeled_rows_lead_then_both_robust_then_the_weights():
+    labeled, robust, weighted = estimate(1.0), estimate(2.0), estimate(3.0)
+    every = {"labeled": labeled, "doubly_robust": robust, "weighted": weighted}
     for name in list(every):
         found = MetricPerformance("m", False, estimate(), **every)
         assert found.best is every[name]
@@ -85,14 +85,14 @@ def test_labelled_rows_lead_then_both_robust_then_the_weights():
     assert MetricPerformance("m", False, estimate()).best is None
 
 
-def evidence(losses, ratio=None, counts=None, modelled=None, groups=None):
+def evidence(losses, ratio=None, counts=None, modeled=None, groups=None):
     losses = np.asarray(losses, dtype=float)
     one = np.ones(losses.size)
     return Evidence(
         losses,
         one if ratio is None else np.asarray(ratio, dtype=float),
         one if counts is None else np.asarray(counts, dtype=float),
-        np.zeros(losses.size) if modelled is None else np.asarray(modelled, float),
+        np.zeros(losses.size) if modeled is None else np.asarray(modeled, float),
         np.zeros(4),
         groups,
     )
@@ -109,7 +109,7 @@ def test_the_weights_of_the_correction_are_cut_at_their_99_per_cent_quantile():
     assert evidence(np.zeros(200), ratio, counts).cut_share[2] == pytest.approx(1 / 198)
 
 
-def test_labelled_rows_contradict_below_a_p_value_of_one_in_twenty():
+def test_labeled_rows_contradict_below_a_p_value_of_one_in_twenty():
     rng = np.random.default_rng(0)
     source = evidence(rng.normal(size=400))
     losses = rng.normal(size=50)
@@ -146,13 +146,13 @@ def test_two_equal_labeled_rows_do_not_show_a_change(metric):
         assert found.contradicts == (errors > 1.0)
 
 
-def test_labelled_rows_are_blended_with_the_robust_estimate_unless_contradicted():
-    losses, modelled = np.array([0.9, 1.1, 1.0, 1.0]), np.zeros(4)
-    alone = labelled_estimate(SQUARED, losses, modelled, np.zeros(9), 0.95)
+def test_labeled_rows_are_blended_with_the_robust_estimate_unless_contradicted():
+    losses, modeled = np.array([0.9, 1.1, 1.0, 1.0]), np.zeros(4)
+    alone = labeled_estimate(SQUARED, losses, modeled, np.zeros(9), 0.95)
     assert alone.value == pytest.approx(1.0)
     assert "do not contradict" not in str(alone.assumption)
     robust = Interval(1.05, 1.0, 1.1)
-    both = labelled_estimate(SQUARED, losses, modelled, np.zeros(9), 0.95, robust, 1.0)
+    both = labeled_estimate(SQUARED, losses, modeled, np.zeros(9), 0.95, robust, 1.0)
     assert 1.0 < both.value < 1.05
     assert "do not contradict" in str(both.assumption)
     # Four rows are close by chance: their spread is taken to be the source's.
@@ -183,15 +183,15 @@ def test_a_bias_that_is_seen_takes_its_share_from_the_sharper_estimate():
 def test_no_error_among_few_rows_is_no_proof_of_none():
     found = mean_intervals(ERROR_RATE, evidence(np.zeros(20)), 0.95)
     assert all(one.high > 0.1 for one in found.values())
-    assert labelled_error(ERROR_RATE, np.zeros(6)) == pytest.approx(np.sqrt(2) / 8)
-    assert labelled_error(SQUARED, np.zeros(6)) == 0.0
+    assert labeled_error(ERROR_RATE, np.zeros(6)) == pytest.approx(np.sqrt(2) / 8)
+    assert labeled_error(SQUARED, np.zeros(6)) == 0.0
     assert least_error(6, 0.0, np.inf) == 0.0
     wilson = wilson_interval(0.0, 60, 1.96, 0.0, 1.0)
     assert wilson.high == pytest.approx(1.96**2 / (60 + 1.96**2))
 
 
 def alternating(n=100, off=0.0):
-    """Return evidence of losses without skewness, modelled as zero and off."""
+    """Return evidence of losses without skewness, modeled as zero and off."""
     losses = 5.0 + np.tile([-1.0, 1.0], n // 2)
     return Evidence(
         losses, np.ones(n), np.ones(n), np.full(n, 5.0), np.full(n, 5.0 + off)
@@ -336,7 +336,7 @@ def test_half_of_the_estimates_difference_is_an_error_of_each():
     assert found.high - found.value == pytest.approx(reach)
     # The correction is 1, and as far from the direct estimate as from the weighted one.
     missed = alternating()
-    missed.modelled[:] = 4.0
+    missed.modeled[:] = 4.0
     found = mean_intervals(SQUARED, missed, 0.95)["doubly_robust"]
     whole = np.sqrt(1.1**2 / 99 + 0.25 * (1.0 + 1.0))
     reach = student_quantile(100.0, 0.95) * whole
@@ -387,7 +387,7 @@ def test_what_chance_does_not_explain_is_the_bias_of_the_simpler_estimate():
     # Off from the doubly robust by 2, of which the model's spread explains nothing.
     assert biased.weighted == pytest.approx(np.sqrt(0.01 + 4.0))
     missed = alternating()
-    missed.modelled[:] = 4.0
+    missed.modeled[:] = 4.0
     # By chance the rest of the losses has a variance of 0.01 in the mean.
     assert errors_of(missed).direct == pytest.approx(np.sqrt(0.01 + 1.0 - 0.01))
     fits = np.array([1.0, 2.0, 3.0, 4.0])[:, None] * np.ones((4, 100))
@@ -402,7 +402,7 @@ def test_of_given_target_rows_the_chance_in_their_labels_counts():
     # As many target rows, and as noisy.
     assert errors_of(rows).doubly_robust == pytest.approx(np.sqrt(1 / 99 + 0.01))
     spread = np.tile([0.0, 10.0], 50)
-    wide = replace(rows, modelled_target=spread)
+    wide = replace(rows, modeled_target=spread)
     assert errors_of(wide).doubly_robust == pytest.approx(np.sqrt(1 / 99 + 0.25))
 
 
@@ -421,8 +421,8 @@ def test_an_error_that_hangs_on_few_squares_has_few_degrees_of_freedom():
 def test_a_model_of_the_loss_makes_at_most_four_rows_of_one():
     losses = np.tile([0.0, 1.0], 50)
     for left, gain in ((1.0, 1.0), (1 / np.sqrt(2), 2.0), (0.1, 4.0), (0.0, 1.0)):
-        modelled = 0.5 + (losses - 0.5) * (1 - left)
-        told = evidence(losses, modelled=modelled)
+        modeled = 0.5 + (losses - 0.5) * (1 - left)
+        told = evidence(losses, modeled=modeled)
         assert errors_of(told).gain == pytest.approx(gain)
         # The losses' own mean has an error of a twentieth.
         error = max(left * 0.05 * np.sqrt(100 / 99), 0.025)
@@ -492,8 +492,10 @@ def test_parts_of_the_loss_model_are_added_by_what_they_are_worth_held_out():
     for scale in (1.0, 1e-9):
         factors, _ = _factors(scale * both, scale * both @ [2.0, -0.5], np.ones(500))
         # With the first at one, the best of the second: no ends of the free solution.
-        centred = both - both.mean(axis=0)
-        second = centred[:, 1] @ centred[:, 0] / (centred[:, 1] @ centred[:, 1]) - 0.5
+        centered = both - both.mean(axis=0)
+        second = (
+            centered[:, 1] @ centered[:, 0] / (centered[:, 1] @ centered[:, 1]) - 0.5
+        )
         assert factors == pytest.approx([1.0, second], abs=1e-6)
         assert second > 0.2
     assert _factors(few[:, None], np.ones(500), np.ones(500))[1] == 1.0
@@ -607,7 +609,7 @@ def test_rows_of_a_group_are_held_out_together():
         assert not set(groups[kept]) & set(groups[out])
 
 
-def test_blocks_are_runs_of_neighbouring_rows():
+def test_blocks_are_runs_of_neighboring_rows():
     y = np.arange(10.0)
     outs = [out.tolist() for _, out in folds_of("blocks", y, y, is_classifier=False)]
     assert outs == [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]]
@@ -636,7 +638,7 @@ def test_a_fold_without_rows_on_both_sides_is_left_out():
         folds_within([both], np.array([0, 1]))
 
 
-def test_neighbours_are_alike_below_a_tenth_of_the_usual_distance():
+def test_neighbors_are_alike_below_a_tenth_of_the_usual_distance():
     rng = np.random.default_rng(0)
     steps = rng.normal(size=(400, 3))
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 from counterpoise.performance.label_change import (
     Direction,
-    LabelledSample,
+    LabeledSample,
     _moments,
     _strong_columns,
     _tested,
@@ -25,7 +25,7 @@ def regression(rng, n, columns=2):
     X = rng.normal(size=(n, columns))
     said = X[:, 0] + 0.3 * rng.normal(size=n)
     y = 2.0 * X[:, 0] + rng.normal(size=n)
-    return LabelledSample(RegressorPredictions({"predict": said}), y, X)
+    return LabeledSample(RegressorPredictions({"predict": said}), y, X)
 
 
 def directions(source, target, ratio=None, names=None, counts=None):
@@ -72,9 +72,9 @@ def test_a_direction_is_students_with_what_the_source_does_not_know(few_spread):
     rng = np.random.default_rng(0)
     source, target = regression(rng, N), regression(rng, K)
     if few_spread:
-        # Labelled rows that are alike by chance have the source's spread.
+        # Labeled rows that are alike by chance have the source's spread.
         said = target.answers.said["predict"]
-        target = LabelledSample(target.answers, 1.5 * said + 0.5, target.rows)
+        target = LabeledSample(target.answers, 1.5 * said + 0.5, target.rows)
     ratio, counts = rng.uniform(0.5, 1.5, N), rng.uniform(0.5, 1.5, N)
     found = directions(source, target, ratio, counts=counts)[:2]
     assert [one.kind for one in found] == ["mean", "slope"]
@@ -105,7 +105,7 @@ def test_rows_of_weight_zero_take_no_part_and_two_others_are_needed():
     ratio, counts, groups = np.ones(N + 2), np.ones(N + 2), np.arange(N + 2) // 3
     ratio[0], counts[1] = 0.0, 0.0
     source.labels[:2] = 1e6
-    left = LabelledSample(
+    left = LabeledSample(
         source.answers.take(np.arange(2, N + 2)), source.labels[2:], source.rows[2:]
     )
     of_all = residual_directions(source, ratio, counts, target, None, 0, groups)
@@ -128,7 +128,7 @@ def test_a_relation_that_the_prediction_misses_in_both_samples_is_not_a_change()
     def bent(n, middle):
         X = rng.normal(middle, 1.0, size=(n, 1))
         y = 3.0 * np.abs(X[:, 0]) + 0.1 * rng.normal(size=n)
-        return LabelledSample(RegressorPredictions({"predict": X[:, 0]}), y, X)
+        return LabeledSample(RegressorPredictions({"predict": X[:, 0]}), y, X)
 
     found = directions(bent(1_000, 0.0), bent(60, 1.0))
     assert [one.kind for one in found] == ["mean", "slope"]
@@ -181,7 +181,7 @@ def test_three_columns_by_their_correlation_with_the_label_and_no_near_copy():
     assert [one.column for one in found] == [None, None, "c", "e", "b"]
     # What has less than half of the strongest's correlation is not strong.
     weak, there = (
-        LabelledSample(one.answers, one.labels, one.rows[:, [0, 2, 5]])
+        LabeledSample(one.answers, one.labels, one.rows[:, [0, 2, 5]])
         for one in (source, target)
     )
     columns = [one.column for one in directions(weak, there, names="abc")]
@@ -214,9 +214,9 @@ def test_columns_are_strong_by_their_weighted_correlation_with_any_output(classe
                 strength[j] = max(strength[j], abs(covariance[0, 1]) / scale)
     order = [j for j in np.argsort(-strength)[:3] if strength[j] >= strength.max() / 2]
     answers = SimpleNamespace(classes=classes)
-    assert _strong_columns(rows, LabelledSample(answers, y, rows), share) == order
+    assert _strong_columns(rows, LabeledSample(answers, y, rows), share) == order
     # Labels that are all alike have no strong column.
-    alike = LabelledSample(answers, np.zeros(90), rows)
+    alike = LabeledSample(answers, np.zeros(90), rows)
     assert _strong_columns(rows, alike, share) == []
     assert _strong_columns(None, alike, share) == []
 
@@ -225,7 +225,7 @@ def test_no_column_is_looked_at_that_one_sample_does_not_have():
     rng = np.random.default_rng(8)
     source, target = regression(rng, N), regression(rng, K)
     source.rows[:, 1] = source.labels + rng.normal(size=N)
-    without = LabelledSample(target.answers, target.labels, None)
+    without = LabeledSample(target.answers, target.labels, None)
     assert [one.kind for one in directions(source, without)] == ["mean", "slope"]
     assert len(directions(source, target)) > 2
     target.rows[0] = np.nan
@@ -260,29 +260,29 @@ def three_classes(rng, n, third):
     p[:, 2] = third
     y = np.array([0, 1, 2])[rng.integers(0, 3, n)]
     said = {"predict": np.zeros(n, int), "predict_proba": p}
-    return LabelledSample(ClassifierPredictions(said, np.arange(3)), y, None)
+    return LabeledSample(ClassifierPredictions(said, np.arange(3)), y, None)
 
 
 @pytest.mark.parametrize(("n_third", "looked_at"), [(7, False), (8, True)])
-def test_a_class_is_looked_at_if_five_labelled_rows_should_have_it(n_third, looked_at):
+def test_a_class_is_looked_at_if_five_labeled_rows_should_have_it(n_third, looked_at):
     rng = np.random.default_rng(4)
     source = three_classes(rng, N, n_third / N)
     # The line makes the probabilities those of the source's labels.
     y = np.repeat([0, 1, 2], [16, N - 16 - n_third, n_third])
-    source = LabelledSample(source.answers, y, None)
+    source = LabeledSample(source.answers, y, None)
     target = three_classes(rng, 2 * K, n_third / N)
     of = {one.of for one in directions(source, target)}
     assert of == ({"0", "1", "2"} if looked_at else {"0", "1"})
 
 
-def test_a_class_is_looked_at_if_five_labelled_rows_should_not_have_it():
+def test_a_class_is_looked_at_if_five_labeled_rows_should_not_have_it():
     rng = np.random.default_rng(4)
     source = three_classes(rng, N, 0.1)
     for n_first, looked_at in ((N // 2, True), (N - 5, False)):
         y = np.repeat([0, 1, 2], [n_first, N - n_first - 2, 2])
         p = np.tile(np.bincount(y) / N, (N, 1))
         said = {"predict": np.zeros(N, int), "predict_proba": p}
-        source = LabelledSample(ClassifierPredictions(said, np.arange(3)), y, None)
+        source = LabeledSample(ClassifierPredictions(said, np.arange(3)), y, None)
         said = {"predict": np.zeros(24, int), "predict_proba": p[:24]}
-        target = LabelledSample(ClassifierPredictions(said, np.arange(3)), y[:24], None)
+        target = LabeledSample(ClassifierPredictions(said, np.arange(3)), y[:24], None)
         assert ("0" in {one.of for one in directions(source, target)}) is looked_at

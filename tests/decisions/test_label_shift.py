@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from counterpoise.adaptation import label_shift as recognising
+from counterpoise.adaptation import label_shift as recognizing
 from counterpoise.adaptation import label_shift as within_classes
 from counterpoise.adaptation.label_shift import (
     ClassShares,
@@ -40,14 +40,14 @@ def shares(em, black_box, error=0.02, n=N):
 
 @pytest.fixture
 def told(monkeypatch):
-    def recognise(found, auc=0.5, low=0.45, n=N, p_value=0.5):
+    def recognize(found, auc=0.5, low=0.45, n=N, p_value=0.5):
         samples = SimpleNamespace(source=np.zeros((n, 1)), target=np.zeros((n, 1)))
         seen = SimpleNamespace(auc=auc, auc_low=low, auc_high=0.6)
         monkeypatch.setattr(within_classes, "score_domains", lambda *_: seen)
-        monkeypatch.setattr(recognising, "rest_p_value", lambda *_: p_value)
+        monkeypatch.setattr(recognizing, "rest_p_value", lambda *_: p_value)
         return recognize_label_shift(found, samples, np.repeat([0, 1], n // 2), 0)
 
-    return recognise
+    return recognize
 
 
 @pytest.mark.parametrize(("share", "moved"), [(0.441, False), (0.439, True)])

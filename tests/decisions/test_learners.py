@@ -1,4 +1,4 @@
-"""Votes and ties, the best interval of a curve, what counts as a neighbour."""
+"""Votes and ties, the best interval of a curve, what counts as a neighbor."""
 
 import warnings
 from itertools import product
@@ -125,7 +125,7 @@ def test_the_best_theta_is_the_middle_of_the_longest_interval_of_the_least_loss(
     assert found.optimal_intervals == ((0.0, 0.2), (0.3, 0.7))
     assert found.best_interval == (0.3, 0.7)
     assert found.best_theta == pytest.approx(0.5)
-    # Neighbouring pieces of the least loss are one interval.
+    # Neighboring pieces of the least loss are one interval.
     assert curve([0.0, 0.5], [0.1, 0.1]).optimal_intervals == ((0.0, 1.0),)
 
 
@@ -217,7 +217,7 @@ def test_no_rows_are_held_out_where_they_would_be_fewer_than_the_classes():
 
 
 def test_only_crowded_columns_share_places():
-    kinds = {"town": "categories", "colour": "categories"}
+    kinds = {"town": "categories", "color": "categories"}
     both = boosting_of(kinds, classes=True, seed=0, crowded=["town"])
     columns = {
         name: one for name, one, _ in both["columns"].transformers[0][1].transformers
@@ -240,10 +240,10 @@ def test_an_end_of_a_bin_belongs_to_the_bin_below_it():
     assert QuantileBins().fit(np.arange(255.0)[:, None]).edges_[0].size == 254
 
 
-# -- neighbours and rows ---------------------------------------------------------------
+# -- neighbors and rows ---------------------------------------------------------------
 
 
-def test_neighbours_are_counted_by_weight_and_the_last_gives_what_is_left():
+def test_neighbors_are_counted_by_weight_and_the_last_gives_what_is_left():
     columns, used = first_ones(
         np.array([[5.0, 1.0, 3.0]]), np.array([1.0, 2.0, 2.0]), 3.0, 3
     )
@@ -308,8 +308,8 @@ def test_all_rows_are_used_up_to_five_hundred_and_landmarks_beyond():
     assert model_of(501) == "LandmarkModel"
     # An output kernel so narrow that landmarks do not stand for it.
     assert model_of(501, gamma_y=1e6) == "ExactModel"
-    neighbours = build(rows_of(9), settings(), "auto", 3)
-    assert type(neighbours).__name__ == "LocalModel"
+    neighbors = build(rows_of(9), settings(), "auto", 3)
+    assert type(neighbors).__name__ == "LocalModel"
     assert type(build(rows_of(9), settings(), 4, None)).__name__ == "LandmarkModel"
 
 

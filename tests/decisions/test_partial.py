@@ -77,7 +77,7 @@ def test_classes_that_are_present_weigh_alike_unless_the_exponent_says_otherwise
     assert root[0] / root[1] == pytest.approx(np.sqrt(3.0))
 
 
-def test_fewer_than_fifty_rows_have_no_neighbours():
+def test_fewer_than_fifty_rows_have_no_neighbors():
     found = PartialWeights()
     labels = np.repeat(np.arange(2), 10)
     some = sure([25, 25])

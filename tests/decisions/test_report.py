@@ -68,7 +68,7 @@ def headline(**more):
 
 def check(p_value):
     told = {"p_value": p_value, "contradicts": p_value < 0.05}
-    one = {"check": {**told, "n_labelled": 20, "finding": ""}}
+    one = {"check": {**told, "n_labeled": 20, "finding": ""}}
     return {"performance": {"metrics": {"neg_log_loss": one}}}
 
 
@@ -112,7 +112,7 @@ def test_every_verdict_has_its_title_and_its_tone(verdict, adapted, tone, begins
 def test_labels_that_contradict_lead_unless_there_is_no_overlap():
     contradicted = (headline(), check(0.01))
     assert screen(shift(COVERED), *contradicted).title.startswith(
-        "The labelled new rows"
+        "The labeled new rows"
     )
     assert screen(shift(NO_OVERLAP), *contradicted).title.startswith("Do not deploy")
 
@@ -171,7 +171,7 @@ def test_a_score_that_speaks_for_thin_rows_never_stands_alone(ends):
 
 
 def test_labels_drawn_from_all_new_rows_speak_for_thin_ones_too():
-    metrics = {"neg_log_loss": {"labelled": {"value": 1.0}}}
+    metrics = {"neg_log_loss": {"labeled": {"value": 1.0}}}
     found = screen(shift(THIN), model(False), headline(), covered_part(metrics=metrics))
     assert not any("nothing is known" in one for one in places_of_the_score(found))
     assert "For the covered part alone: 0.812" in to_text(found.answers[-1].told)
@@ -261,7 +261,7 @@ def test_the_score_is_better_or_worse_by_the_metric_s_own_direction():
 
 def test_an_estimate_that_labels_contradict_is_doubtful_unless_it_is_theirs():
     assert score_answer(check(0.01)).short == "Doubtful"
-    own = score_answer(check(0.01), estimate="labelled")
+    own = score_answer(check(0.01), estimate="labeled")
     assert own.short == "About the same"
     assert "the number is theirs" in to_text(own.sure)
 
@@ -373,13 +373,13 @@ def test_the_headline_is_that_of_labels_then_of_least_error_then_both_then_weigh
     estimates = {
         "higher_is_better": True,
         "source": {"value": 0.0},
-        "labelled": {"value": 1.0},
+        "labeled": {"value": 1.0},
         "direct": {"value": 1.5},
         "doubly_robust": {"value": 2.0},
         "weighted": {"value": 3.0},
         "leading": "direct",
     }
-    for kind in ("labelled", "direct", "doubly_robust", "weighted"):
+    for kind in ("labeled", "direct", "doubly_robust", "weighted"):
         found = headline_section({"metrics": {"m": estimates}, "level": 0.9})
         assert found["estimate"] == kind
         estimates[kind] = None
@@ -525,8 +525,8 @@ def test_where_part_is_hardly_covered_the_interval_says_of_what_it_speaks():
         in uncovered_fraction[-1]
     )
     assert "hardly covered" not in sure(COVERED)[-1]
-    labelled = {"neg_log_loss": {"labelled": {"value": 0.6}}}
-    with_labels = sure(THIN, performance={"metrics": labelled})
+    labeled = {"neg_log_loss": {"labeled": {"value": 0.6}}}
+    with_labels = sure(THIN, performance={"metrics": labeled})
     assert "hardly covered" not in with_labels[-1]
     # Two ends that read alike are no interval.
     assert (

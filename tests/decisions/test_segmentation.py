@@ -101,7 +101,7 @@ def test_corners_are_no_borders():
     )
 
 
-def test_strength_is_in_units_of_its_99th_percentile_and_zero_without_colours():
+def test_strength_is_in_units_of_its_99th_percentile_and_zero_without_colors():
     lab = 50 + 10 * np.random.default_rng(0).standard_normal((20, 30, 3))
     assert np.percentile(boundary_strength(lab), 99) == pytest.approx(1.0)
     assert not boundary_strength(np.full((5, 6, 3), 50.0)).any()
@@ -134,7 +134,7 @@ def test_bins_lie_between_percentiles_and_keep_what_is_outside():
 
 
 @pytest.mark.parametrize(("spread", "bins"), [(0.2, 0), (0.3, 2), (4.0, 2)])
-def test_colours_that_differ_by_less_than_one_unit_share_bins(spread, bins):
+def test_colors_that_differ_by_less_than_one_unit_share_bins(spread, bins):
     # Bins of the least range of 1 are 0.25 wide.
     lab = np.zeros((2, 100, 3))
     lab[1, :, 0], lab[1, :, 1] = 50.0, spread

@@ -67,11 +67,11 @@ def test_a_word_that_is_best_for_all_is_the_only_one_at_any_sparsity():
         assert fitted.selected_.tolist() == [1]
 
 
-def test_the_programme_is_exact_up_to_its_size_and_bounded_beyond(monkeypatch):
+def test_the_program_is_exact_up_to_its_size_and_bounded_beyond(monkeypatch):
     C = np.random.default_rng(0).random((6, 5))
-    monkeypatch.setattr(one_word, "LARGEST_PROGRAMME", 30)
+    monkeypatch.setattr(one_word, "LARGEST_PROGRAM", 30)
     assert one_word.one_word_penalty(C).is_exact
-    monkeypatch.setattr(one_word, "LARGEST_PROGRAMME", 29)
+    monkeypatch.setattr(one_word, "LARGEST_PROGRAM", 29)
     found = one_word.one_word_penalty(C)
     assert found.low < found.high
     selector = SubsetSelector("precomputed", 0.5).fit(C)
@@ -237,7 +237,7 @@ def test_at_the_limit_a_classifier_is_sure_enough():
     assert not found.confidence < class_rules.UNSURE_BELOW
 
 
-def test_neighbours_are_at_most_all_other_rows_and_count_both_ways():
+def test_neighbors_are_at_most_all_other_rows_and_count_both_ways():
     L = neighbor_laplacian(np.array([[0.0], [1.0], [1.5]]), 1).toarray()
     assert L.tolist() == [[1, -1, 0], [-1, 2, -1], [0, -1, 1]]
     assert neighbor_laplacian(np.arange(3.0)[:, None], 9).trace() == 6
@@ -255,7 +255,7 @@ def test_a_choice_at_its_bound_has_a_ratio_of_one():
     assert made(1.0, 0.0).ratio == np.inf
 
 
-def test_rows_to_label_come_best_first_and_are_none_of_those_labelled():
+def test_rows_to_label_come_best_first_and_are_none_of_those_labeled():
     X = np.array([[0.0], [0.1], [5.0], [5.1], [5.2], [9.0]])
     first, second = select_representatives(X, 2)
     assert first in (2, 3, 4)

@@ -183,7 +183,7 @@ def test_rows_alone_and_parts_of_a_graph_are_told():
     W = np.zeros((8, 8))
     W[:4, :4] = W[4:7, 4:7] = 1.0
     how = OrthogonalGraphClustering(2, affinity="precomputed", random_state=0)
-    with pytest.warns(UserWarning, match="no neighbour") as told:
+    with pytest.warns(UserWarning, match="no neighbor") as told:
         fitted = how.fit(W)
     assert len(told) == 1
     assert fitted.labels_[7] == fitted.labels_[0]

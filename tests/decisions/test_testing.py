@@ -62,7 +62,7 @@ class Corner(Simplex):
 def test_a_vertex_that_is_beaten_is_noticed():
     check_domain(Simplex(3))
     check_domain(Box(np.zeros(2), np.ones(2)))
-    with pytest.raises(AssertionError, match=r"beats the vertex|linear programme"):
+    with pytest.raises(AssertionError, match=r"beats the vertex|linear program"):
         check_domain(Corner(3))
 
 

@@ -94,7 +94,7 @@ def test_trying_ends_where_the_loss_rises(monkeypatch):
 
     monkeypatch.setattr(LogisticRegression, "fit", fit)
     fitted = HeldOutLogistic().fit(X, y)
-    # Nothing can be learnt: the second is no better, and the first is fitted to all.
+    # Nothing can be learned: the second is no better, and the first is fitted to all.
     assert fitted.strength_ == STRENGTHS[0]
     every = STRENGTHS[0] / (X**2).sum(axis=1).mean()
     assert tried == [tried[0], pytest.approx(10 * tried[0]), pytest.approx(every)]
@@ -116,7 +116,7 @@ def test_columns_made_by_labels_do_not_see_the_held_out_rows():
     X, y = counts(100, 150, 3), np.repeat([0, 1], 50)
     fitted = HeldOutLogistic(Watched()).fit(X, y)
     assert seen == [80, 100]
-    # Of noise nothing is learnt, though its striking words seem to tell.
+    # Of noise nothing is learned, though its striking words seem to tell.
     assert fitted.strength_ <= STRENGTHS[1]
 
 

@@ -71,7 +71,7 @@ def grown(lost, source, target, rows=None):
     )
 
 
-def test_a_row_joins_the_lost_with_half_of_its_neighbours_and_none_of_the_source():
+def test_a_row_joins_the_lost_with_half_of_its_neighbors_and_none_of_the_source():
     far = 100.0 + np.arange(12.0)[:, None]
     five, four = np.arange(11) < 5, np.arange(11) < 4
     assert grown(five, far, CLUSTER).all()

@@ -403,7 +403,7 @@ def test_a_row_is_beyond_a_tenth_of_the_range_outside_both_samples():
 # -- kernels ---------------------------------------------------------------------------
 
 
-def test_a_target_row_is_uncovered_with_less_than_one_expected_source_neighbour():
+def test_a_target_row_is_uncovered_with_less_than_one_expected_source_neighbor():
     # Two source rows at distance sqrt(log 2): each counts one half.
     far = np.sqrt(np.log(2.0))
     source = np.array([[0.0], [0.0]])
@@ -433,7 +433,7 @@ def test_with_fewer_than_twenty_rows_the_width_is_the_median_distance():
         assert select_gamma(TwoSamples.of(rows, rows), 0.0, False, 0)[1] is not None
 
 
-def test_many_columns_let_more_centres_join():
+def test_many_columns_let_more_centers_join():
     def n_join(d):
         kliep = KLIEP(gamma=0.5)
         kliep.n_features_in_ = d
@@ -493,7 +493,7 @@ def test_the_widths_that_reach_all_but_a_tenth_of_the_target_are_admissible():
     gammas = np.array([1.0, 10.0, 100.0])
     assert count_admissible(TwoSamples.of(source, target), gammas) == 3
     target = np.r_[np.zeros(8), 1.0, 1.0][:, None]
-    # It has two expected neighbours times exp(-gamma).
+    # It has two expected neighbors times exp(-gamma).
     assert count_admissible(TwoSamples.of(source, target), gammas) == 0
     assert count_admissible(TwoSamples.of(source, target), np.array([0.5, 1.0])) == 1
 
@@ -722,5 +722,5 @@ def test_a_source_row_that_was_not_looked_at_fills_a_hole():
 def test_moments_above_the_budget_are_refused():
     with memory_budget(8 * 100**2):
         moments_planned(100)
-        with pytest.raises(InvalidInputError, match="the moments of 101 centres take"):
+        with pytest.raises(InvalidInputError, match="the moments of 101 centers take"):
             moments_planned(101)

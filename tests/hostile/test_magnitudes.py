@@ -101,10 +101,10 @@ def test_one_row_that_has_all_the_weight_is_told_of_by_mixtures():
     ],
     ids=lambda one: type(one).__name__,
 )
-def test_more_centres_than_memory_are_refused_before_any_work(exact):
+def test_more_centers_than_memory_are_refused_before_any_work(exact):
     rng = np.random.default_rng(0)
     X, X_target = rng.normal(size=(20, 1)), rng.normal(size=(20_000, 1))
-    told = r"moments of 20000 centres take 3.0 GiB, above .* 1.0 GiB: .*n_centers=100"
+    told = r"moments of 20000 centers take 3.0 GiB, above .* 1.0 GiB: .*n_centers=100"
     with pytest.raises(cp.InvalidInputError, match=told):
         exact.fit(X, X_target=X_target)
 

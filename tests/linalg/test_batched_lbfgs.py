@@ -85,7 +85,7 @@ def test_problems_do_not_see_one_another():
         assert one.n_iter[0] == whole.n_iter[k]
 
 
-def test_an_answer_does_not_depend_on_neighbours_that_leave_earlier_or_later():
+def test_an_answer_does_not_depend_on_neighbors_that_leave_earlier_or_later():
     problems = Convex(12, 5, 50.0, seed=5)
     # Far and near starts end at very different times.
     far = np.geomspace(1e-3, 30.0, 12)[:, None]

@@ -44,7 +44,7 @@ def test_a_column_with_braces_is_a_name_like_any_other():
 
 def test_small_p_values_are_no_powers_on_the_page():
     values = {
-        "n_labelled": 9, "loss": "", "n_directions": 2, "strongest": "in the mean",
+        "n_labeled": 9, "loss": "", "n_directions": 2, "strongest": "in the mean",
         "difference": 1.0, "error": 0.1, "p_value": 3.2e-14, "conclusion": "",
     }  # fmt: skip
     finding = Finding("label_check", INFO, values)

@@ -85,7 +85,7 @@ def test_a_table_and_its_kinds_give_the_same_model() -> None:
 
 
 def test_lists_of_strings_and_numbers_are_taken() -> None:
-    rows = np.array(TABLE[["town", "size"]].assign(colour="red"), dtype=object)
+    rows = np.array(TABLE[["town", "size"]].assign(color="red"), dtype=object)
     model = boosting_for(rows, classes=False, seed=0)
     y = Y - TABLE["when"].dt.month
     assert np.corrcoef(model.fit(rows, y).predict(rows), y)[0, 1] > 0.95

@@ -49,7 +49,7 @@ def test_with_weights_it_is_that_of_scikit_learn_too():
 
 
 @pytest.mark.parametrize("rank", [None, 3])
-def test_the_intercept_is_not_penalised(rank):
+def test_the_intercept_is_not_penalized(rank):
     X, y, w, rng = data()
     new = rng.standard_normal((20, 3))
     ours = WeightedKernelRidge(alpha=0.1, kernel="linear", rank=rank).fit(X, y, w)

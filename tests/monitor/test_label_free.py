@@ -27,8 +27,8 @@ def test_shares_are_the_odds_of_a_logistic_regression():
     np.testing.assert_allclose(shares_of(before, now), odds / odds.sum(), rtol=1e-4)
 
 
-def _of(losses, modelled):
-    return LabelFree("mae", 1.0, losses, modelled, None, float(losses.mean()))
+def _of(losses, modeled):
+    return LabelFree("mae", 1.0, losses, modeled, None, float(losses.mean()))
 
 
 def test_the_estimate_is_doubly_robust():

@@ -5,7 +5,7 @@ import pytest
 
 from counterpoise.monitor.evidence import (
     HALF_OF_STARTS,
-    LabelledRisk,
+    LabeledRisk,
     RiskEvidence,
     _log_reference,
     weight_of_start,
@@ -17,12 +17,12 @@ def _coins(rng, n, p):
     return (rng.random(n) < p).astype(float)
 
 
-def _found_after(seed, before, after, change, alpha=0.02, labelled=50, n=5_000):
+def _found_after(seed, before, after, change, alpha=0.02, labeled=50, n=5_000):
     rng = np.random.default_rng(seed)
     evidence = RiskEvidence(_coins(rng, n, before), lambda mean: mean)
     for t in range(change + 200):
         risk = before if t < change else after
-        evidence.add(_coins(rng, labelled, risk))
+        evidence.add(_coins(rng, labeled, risk))
         if evidence.log_e >= np.log(1 / alpha):
             return t - change + 1, evidence.since
     return 999, 0
@@ -121,7 +121,7 @@ def test_losses_without_a_bound_are_cut_at_a_quantile_of_rows_left_out():
     rng = np.random.default_rng(0)
     metric = as_metric("neg_mean_squared_error", None, [0.5, 1.5])
     losses = rng.exponential(size=2_000)
-    risk = LabelledRisk(metric, losses, 0.0, seed=0)
+    risk = LabeledRisk(metric, losses, 0.0, seed=0)
     order = np.random.default_rng(0).permutation(2_000)
     assert risk.bound == np.quantile(losses[order[:400]], 0.99)
     risk.add(np.array([1e9]))
@@ -134,16 +134,16 @@ def test_losses_without_a_bound_are_cut_at_a_quantile_of_rows_left_out():
 def test_the_tolerance_of_a_root_is_in_the_units_of_the_root():
     metric = as_metric("neg_root_mean_squared_error", None, [0.5, 1.5])
     losses = np.linspace(0, 1, 2_000)
-    risk = LabelledRisk(metric, losses, 0.2, seed=0)
+    risk = LabeledRisk(metric, losses, 0.2, seed=0)
     ends = np.sqrt(risk.evidence.means[1:-1] * risk.bound)
-    without = LabelledRisk(metric, losses, 0.0, seed=0).evidence.means[1:-1]
+    without = LabeledRisk(metric, losses, 0.0, seed=0).evidence.means[1:-1]
     np.testing.assert_allclose(ends, np.sqrt(without * risk.bound) + 0.2)
 
 
 def test_an_accuracy_is_watched_by_its_errors():
     metric = as_metric("accuracy", None, [0, 1])
     rng = np.random.default_rng(0)
-    risk = LabelledRisk(metric, 1 - _coins(rng, 2_000, 0.1), 0.0, seed=0)
+    risk = LabeledRisk(metric, 1 - _coins(rng, 2_000, 0.1), 0.0, seed=0)
     for _ in range(30):
         risk.add(1 - _coins(rng, 100, 0.3))
     assert risk.evidence.log_e > np.log(50)

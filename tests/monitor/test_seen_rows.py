@@ -34,7 +34,7 @@ def test_rows_with_ids_that_have_been_are_not_counted_again(monitor):
     assert "80 rows have been before and are not counted again" in look.notes
     assert "80 labels of them are new and were counted" in look.notes
     assert [row["n_rows"] for row in monitor.history_] == [80, 40]
-    assert [row["n_labelled"] for row in monitor.history_] == [80, 40]
+    assert [row["n_labeled"] for row in monitor.history_] == [80, 40]
     again = monitor.update(X, y=y, time="w1", ids=ids)
     assert (again.number, again.notes) == (
         0,

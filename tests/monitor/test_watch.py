@@ -106,7 +106,7 @@ def test_labels_may_be_some_and_may_come_later(monitor):
     monitor.add_labels("w1", np.arange(30, 60), y[30:60])
     monitor.add_labels("w1", X.iloc[60:90], y[60:90])
     row = monitor.history_[0]
-    assert row["n_labelled"] == 90
+    assert row["n_labeled"] == 90
     truth = (monitor.model.predict(X[:90]) != y[:90]).mean()
     assert row["realized"] == pytest.approx(truth)
 
@@ -132,7 +132,7 @@ def test_labels_may_come_with_the_same_rows_again(monitor):
     look = monitor.update(X, y=y, time=1)
     assert look.number == 0
     assert look.notes[1] == "100 labels of them are new and were counted"
-    assert monitor.history_[0]["n_labelled"] == 100
+    assert monitor.history_[0]["n_labeled"] == 100
     assert len(monitor.update(X, y=y, time=1).notes) == 1
 
 

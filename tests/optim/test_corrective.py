@@ -78,7 +78,7 @@ def test_a_dense_start_is_accepted():
 
 @pytest.mark.parametrize("d", [3, 5, 10])
 @pytest.mark.parametrize("width", [0.05, 0.1, 0.2])
-def test_narrow_kernels_with_few_centres_are_solved_too(d, width):
+def test_narrow_kernels_with_few_centers_are_solved_too(d, width):
     for seed in range(3):
         shift = make_gaussian_shift(d, n=500, m=200, random_state=seed)
         centers = shift.X_target[: 20 + 50 * seed]

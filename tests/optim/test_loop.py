@@ -172,9 +172,9 @@ def test_the_problem_has_the_last_word_over_a_solver_that_boasts():
 
 
 def test_a_mismatch_says_what_is_missing():
-    penalised = Penalized(LeastSquares(np.eye(2), np.ones(2)), L1(2))
+    penalized = Penalized(LeastSquares(np.eye(2), np.ones(2)), L1(2))
     with pytest.raises(SolverMismatchError, match="takes no problem with a penalty"):
-        solve(penalised, FrankWolfe())
+        solve(penalized, FrankWolfe())
     logs = Constrained(NegativeMeanLog(np.ones((2, 2))), Simplex(2))
     with pytest.raises(SolverMismatchError, match="NegativeMeanLog has no `prox`"):
         solve(logs, ADMM())
@@ -191,8 +191,8 @@ def test_a_problem_that_cannot_leave_columns_out_is_refused_by_partial_pricing()
 def test_the_default_solver_is_the_fastest_that_accepts():
     simplex = Constrained(Quadratic(np.eye(2), np.zeros(2)), Simplex(2))
     assert isinstance(default_solver(simplex), Corrective)
-    penalised = Penalized(LeastSquares(np.eye(2), np.ones(2)), L1(2))
-    assert solve(penalised, tol=1e-9).converged
+    penalized = Penalized(LeastSquares(np.eye(2), np.ones(2)), L1(2))
+    assert solve(penalized, tol=1e-9).converged
     with pytest.raises(SolverMismatchError, match="a problem is needed, such as"):
         default_solver(object())
 

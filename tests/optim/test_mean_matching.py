@@ -70,10 +70,10 @@ def optimum(problem):
     value = cp.quad_form(x, cp.psd_wrap(K)) - 2.0 * f.kappa @ x + f.constant
     value += cp.sum_squares(cp.multiply(np.sqrt(f.ridge), x))
     sums = [cp.sum(x) <= 1.0 + domain.slack, cp.sum(x) >= 1.0 - domain.slack]
-    programme = cp.Problem(cp.Minimize(value), [x >= 0.0, x <= domain.caps, *sums])
+    program = cp.Problem(cp.Minimize(value), [x >= 0.0, x <= domain.caps, *sums])
     accuracy = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
-    programme.solve(cp.CLARABEL, **accuracy)
-    return programme.value
+    program.solve(cp.CLARABEL, **accuracy)
+    return program.value
 
 
 def points(problem, count=5, seed=0):
@@ -188,7 +188,7 @@ def test_a_sum_with_slack_ends_on_its_bound_or_with_no_multiplier(size, total):
         assert np.sign(gradient[free].mean()) == np.sign(1.0 - total)
 
 
-def test_a_start_at_the_optimum_of_a_neighbour_saves_steps():
+def test_a_start_at_the_optimum_of_a_neighbor_saves_steps():
     problem = both((400, 300, 2, 1000.0, 0.0, 0.1))[1]
     near = both((400, 300, 2, 1000.0, 0.0, 0.12))[1]
     x = solve(near, InteriorPoint(), tol=1e-9).x

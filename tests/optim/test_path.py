@@ -1,4 +1,4 @@
-"""Paths, on programmes whose solution is known in closed form."""
+"""Paths, on programs whose solution is known in closed form."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ from counterpoise.weights.least_squares_search import PenaltyPath
 
 @dataclass(frozen=True)
 class SoftThresholds:
-    """Minimise |x - c|^2 / 2 + theta |x|_1 for theta from the largest |c| to zero."""
+    """Minimize |x - c|^2 / 2 + theta |x|_1 for theta from the largest |c| to zero."""
 
     c: np.ndarray
     stop: float = 0.0
@@ -71,7 +71,7 @@ def test_a_path_is_never_truncated():
         follow(SoftThresholds(C), callback=lambda here: here.theta < 2.5)
 
 
-def test_a_programme_that_turns_back_is_found_out():
+def test_a_program_that_turns_back_is_found_out():
     class Confused(SoftThresholds):
         def advance(self, here):
             return Breakpoint(here.theta + 1.0, here.x)

@@ -25,9 +25,9 @@ def gaussian_moments(seed):
 def least_over_the_orthant(H, c):
     x = cp.Variable(len(c), nonneg=True)
     root = np.linalg.cholesky(H)
-    programme = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(root.T @ x) - c @ x))
-    to_eleven_digits(programme)
-    return float(programme.value)
+    program = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(root.T @ x) - c @ x))
+    to_eleven_digits(program)
+    return float(program.value)
 
 
 @pytest.mark.parametrize("seed", range(8))

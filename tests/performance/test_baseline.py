@@ -69,7 +69,7 @@ def test_a_model_that_is_sure_of_noise_is_worse_than_guessing(drawn):
     assert found.baseline.value == pytest.approx(np.log(2), abs=0.05)
 
 
-def test_labelled_target_rows_take_part(drawn):
+def test_labeled_target_rows_take_part(drawn):
     found, _ = judged(
         LinearRegression(),
         lambda s: s.X @ [2.0, 1.0],
@@ -77,7 +77,7 @@ def test_labelled_target_rows_take_part(drawn):
         X_target_labeled=drawn[1].X_target[:20],
         y_target_labeled=drawn[1].X_target[:20] @ [2.0, 1.0],
     )
-    assert found.labelled is not None
+    assert found.labeled is not None
     assert found.baseline.verdict == "better than guessing"
 
 

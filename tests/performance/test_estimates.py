@@ -8,7 +8,7 @@ from counterpoise.performance.estimators import (
     Evidence,
     confidence_estimate,
     errors_of,
-    labelled_estimate,
+    labeled_estimate,
     mean_estimate,
     mean_estimates,
     scored_estimate,
@@ -34,8 +34,8 @@ def drawn(seed, n=2000, m=2000):
     return x, x_target, losses
 
 
-def evidence(losses, ratio, modelled, modelled_target):
-    return Evidence(losses, ratio, np.ones(losses.size), modelled, modelled_target)
+def evidence(losses, ratio, modeled, modeled_target):
+    return Evidence(losses, ratio, np.ones(losses.size), modeled, modeled_target)
 
 
 TRUTH = 3**2 + 1 + 1
@@ -124,13 +124,13 @@ def test_roots_are_taken_of_estimates_and_ends():
         assert found.high**2 == pytest.approx(squares[name].high)
 
 
-def test_labelled_rows_are_right_whatever_the_model_and_narrow_if_it_is_good():
+def test_labeled_rows_are_right_whatever_the_model_and_narrow_if_it_is_good():
     rng = np.random.default_rng(6)
     x = rng.normal(1.0, size=5000)
     lab = rng.normal(1.0, size=100)
     losses = (lab + 2) ** 2 + rng.exponential(size=100)
     good, bad = (
-        labelled_estimate(METRIC, losses, g(lab), g(x), 0.95)
+        labeled_estimate(METRIC, losses, g(lab), g(x), 0.95)
         for g in (lambda v: (v + 2) ** 2, lambda v: -v)
     )
     for found in (good, bad):
@@ -253,7 +253,7 @@ def test_a_fold_without_a_class_gives_it_no_probability():
     assert p.sum(axis=1) == pytest.approx(np.ones(30))
 
 
-def test_few_rows_are_modelled_by_their_weighted_mean():
+def test_few_rows_are_modeled_by_their_weighted_mean():
     losses, weights = np.arange(10.0), np.arange(10.0)
     model = fit_loss_model(losses[:, None], losses, weights, np.ones((3, 1)), 0)
     assert model.target == pytest.approx(
@@ -288,8 +288,8 @@ def test_intervals_reach_as_far_as_their_formula():
     parts = np.concatenate([cut * (rest - c), of_target])
     freedom = 3 * (parts**2).sum() ** 2 / (parts**4).sum()
     q = t.ppf(0.95, min(effective, freedom) - 1)
-    centred = p * (losses - mean)
-    kappa = (centred**3).sum() / (centred**2).sum() ** 1.5
+    centered = p * (losses - mean)
+    kappa = (centered**3).sum() / (centered**2).sum() ** 1.5
     further = kappa * (2 * q**2 + 1) / 6
     assert 0 < further < q / 2
     for name, value, error in (
@@ -347,8 +347,8 @@ def test_no_error_among_few_rows_is_no_proof_of_none():
     for one in found.values():
         assert one.value == one.low == 0.0
         assert 0.04 < one.high < 0.1
-    labelled = labelled_estimate(ERRORS, none, none, none, 0.95)
-    assert 0.03 < labelled.high < 0.1
+    labeled = labeled_estimate(ERRORS, none, none, none, 0.95)
+    assert 0.03 < labeled.high < 0.1
 
 
 def test_groups_that_are_alike_make_intervals_wider_and_right():
@@ -453,8 +453,8 @@ def test_confidence_is_of_weighted_rows_and_as_uncertain_as_they_are(n):
     # With one and the same probability the line finds the weighted share of labels.
     share = np.average(labels, weights=weights)
     assert found.value == pytest.approx(share, abs=2e-3)
-    centred = weights * (labels - share) / weights.sum()
-    reach = 1.96 * np.sqrt((centred**2).sum())
+    centered = weights * (labels - share) / weights.sum()
+    reach = 1.96 * np.sqrt((centered**2).sum())
     assert (found.high - found.low) / 2 == pytest.approx(reach, rel=0.2)
 
 
@@ -501,7 +501,7 @@ def test_the_model_of_the_loss_looks_to_the_target_by_the_root_of_the_weights():
     assert model.target == pytest.approx(np.full(5, 0.75), abs=0.02)
 
 
-def test_many_rows_are_modelled_alike_in_the_mean():
+def test_many_rows_are_modeled_alike_in_the_mean():
     rng = np.random.default_rng(0)
     x, many = rng.normal(size=(1000, 1)), rng.normal(size=(24_000, 1))
     model = fit_loss_model(x, x[:, 0] ** 2, np.ones(1000), many, 0)

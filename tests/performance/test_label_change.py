@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
-from counterpoise.performance.label_change import LabelledSample, residual_directions
+from counterpoise.performance.label_change import LabeledSample, residual_directions
 from counterpoise.performance.metrics import Predictions
 from counterpoise.performance.result import combined_p_value
 
@@ -14,8 +14,8 @@ def chance(z):
     return 1 / (1 + np.exp(-z))
 
 
-def labelled(model, X, y, classifier=True):
-    return LabelledSample(Predictions.of(model, [X], classifier), y, X)
+def labeled(model, X, y, classifier=True):
+    return LabeledSample(Predictions.of(model, [X], classifier), y, X)
 
 
 def p_value(source, target, ratio=None):
@@ -43,8 +43,8 @@ def test_a_label_shift_is_seen_from_eighty_labels():
         rng = np.random.default_rng(seed)
         model = LogisticRegression().fit(*two_classes(rng, 400, 0.5))
         X, y = two_classes(rng, 600, 0.5)
-        target = labelled(model, *two_classes(rng, 80, 0.08))
-        assert p_value(labelled(model, X, y), target, ratio_of_shares(X, 0.08)) < 0.01
+        target = labeled(model, *two_classes(rng, 80, 0.08))
+        assert p_value(labeled(model, X, y), target, ratio_of_shares(X, 0.08)) < 0.01
 
 
 @pytest.mark.parametrize("squeezed", [0.2, 4.0])
@@ -55,8 +55,8 @@ def test_a_badly_calibrated_model_is_not_called_a_change(squeezed):
         model = LogisticRegression().fit(*two_classes(rng, 400, 0.5))
         model.coef_ *= squeezed
         model.intercept_ += 3.0
-        source = labelled(model, *two_classes(rng, 600, 0.5))
-        target = labelled(model, *two_classes(rng, 80, 0.5))
+        source = labeled(model, *two_classes(rng, 600, 0.5))
+        target = labeled(model, *two_classes(rng, 80, 0.5))
         residuals = target.labels - target.answers.said["predict_proba"][:, 1]
         assert abs(residuals.sum()) > 5
         alerts += p_value(source, target) < 0.05
@@ -76,7 +76,7 @@ def test_a_model_that_is_wrong_where_the_target_is_is_not_called_a_change():
         model = Ridge().fit(*rows(400, 0.0))
         X, y = rows(800, 0.0)
         source, target = (
-            labelled(model, *one, classifier=False) for one in ((X, y), rows(60, 0.8))
+            labeled(model, *one, classifier=False) for one in ((X, y), rows(60, 0.8))
         )
         ratio = np.exp(0.8 * X[:, 0] - 0.32)
         alerts += p_value(source, target, ratio) < 0.05
@@ -93,9 +93,9 @@ def test_another_boundary_of_three_classes_is_seen(model):
         return X, np.array(["a", "b", "c"])[np.digitize(angle, [-1.0, 1.0])]
 
     model.fit(*rows(300, 0.0))
-    source, target = (labelled(model, *rows(n, 0.0)) for n in (600, 60))
+    source, target = (labeled(model, *rows(n, 0.0)) for n in (600, 60))
     assert p_value(source, target) > 0.05
-    assert p_value(source, labelled(model, *rows(200, 0.8))) < 0.001
+    assert p_value(source, labeled(model, *rows(200, 0.8))) < 0.001
 
 
 def test_several_outputs_are_looked_at_one_by_one():
@@ -106,10 +106,10 @@ def test_several_outputs_are_looked_at_one_by_one():
     T = rng.standard_normal((50, 2))
     TY = T * [1.0, 2.0] + 0.5 * rng.standard_normal((50, 2))
     found = residual_directions(
-        labelled(model, X, Y, False),
+        labeled(model, X, Y, False),
         np.ones(400),
         np.ones(400),
-        labelled(model, T, TY, False),
+        labeled(model, T, TY, False),
         None,
         0,
     )
@@ -123,5 +123,5 @@ def test_one_class_among_the_source_rows_tells_nothing():
     rng = np.random.default_rng(2)
     model = LogisticRegression().fit(*two_classes(rng, 100, 0.5))
     X, y = two_classes(rng, 50, 0.5)
-    source, target = (labelled(model, X, z) for z in (np.zeros_like(y), y))
+    source, target = (labeled(model, X, z) for z in (np.zeros_like(y), y))
     assert residual_directions(source, *np.ones((2, 50)), target, None, 0) == ()

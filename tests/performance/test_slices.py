@@ -98,8 +98,8 @@ def test_groups_count_as_one_row():
         evidence.losses,
         evidence.ratio,
         evidence.counts,
-        evidence.modelled,
-        evidence.modelled_target,
+        evidence.modeled,
+        evidence.modeled_target,
         np.arange(n) % 30,
     )
     for alone, together in zip(

@@ -42,7 +42,7 @@ def test_groups_stay_together() -> None:
         assert not set(groups[kept]) & set(groups[out])
 
 
-def test_blocks_are_runs_of_neighbouring_rows() -> None:
+def test_blocks_are_runs_of_neighboring_rows() -> None:
     for _, out in folds_of("blocks", Y, Y, is_classifier=True):
         assert np.array_equal(np.diff(out), np.ones(out.size - 1))
 

@@ -100,16 +100,16 @@ def _solved(problem):
         value = 0.5 * cp.sum_squares(root.T @ x) + objective.c @ x
     else:
         value = -objective.weights @ cp.log(objective.A @ x)
-    programme = cp.Problem(cp.Minimize(value), constraints)
-    to_eleven_digits(programme)
-    return float(programme.value), np.asarray(x.value)
+    program = cp.Problem(cp.Minimize(value), constraints)
+    to_eleven_digits(program)
+    return float(program.value), np.asarray(x.value)
 
 
-def to_eleven_digits(programme):
+def to_eleven_digits(program):
     """Solve a cvxpy problem as well as Clarabel can."""
     with warnings.catch_warnings():
         # At this accuracy Clarabel may say that the last digits are not certain.
         warnings.simplefilter("ignore")
-        programme.solve(
+        program.solve(
             solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11
         )

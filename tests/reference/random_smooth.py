@@ -27,9 +27,9 @@ def tilted(seed):
     shares = np.random.default_rng(seed).dirichlet(np.full(len(S), 3.0))
     x = cp.Variable(S.shape[1])
     value = cp.log_sum_exp(S @ x + np.log(shares)) - T.mean(axis=0) @ x
-    programme = cp.Problem(cp.Minimize(value + 0.5 * ridge * cp.sum_squares(x)))
-    to_eleven_digits(programme)
-    return LogLinearRatio(S, T.mean(axis=0), shares, ridge), float(programme.value)
+    program = cp.Problem(cp.Minimize(value + 0.5 * ridge * cp.sum_squares(x)))
+    to_eleven_digits(program)
+    return LogLinearRatio(S, T.mean(axis=0), shares, ridge), float(program.value)
 
 
 def one_component(seed):

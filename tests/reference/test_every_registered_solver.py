@@ -10,7 +10,7 @@ from reference.solver_settings import SETTINGS
 
 from counterpoise.optim import solve
 
-# Published methods that minimise the norm alone, and say so.
+# Published methods that minimize the norm alone, and say so.
 WITHOUT_SPREAD = ("Frobenius", "MultiplicativeWeights", "Smoothing")
 # Networks are not convex; their solvers are tried in tests/optim/dc_network.
 CONVEX = [one for one in SETTINGS if one.family != "network"]

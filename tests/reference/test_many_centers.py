@@ -1,4 +1,4 @@
-"""KLIEP on more centres than memory holds: it begins with few and proves for all."""
+"""KLIEP on more centers than memory holds: it begins with few and proves for all."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def test_the_same_seed_gives_the_same_bytes(shift):
     np.testing.assert_array_equal(one.weights_, two.weights_)
 
 
-def test_a_time_that_is_up_still_gives_a_proof_against_all_centres(shift):
+def test_a_time_that_is_up_still_gives_a_proof_against_all_centers(shift):
     with pytest.warns(UserWarning, match="NOT converged"):
         kliep, _ = fitted(shift, 10**6, max_time=0.0)
     assert np.isfinite(kliep.solution_.certificate.gap)

@@ -1,4 +1,4 @@
-"""Penalised least squares against cvxpy, with certificates that never lie."""
+"""Penalized least squares against cvxpy, with certificates that never lie."""
 
 import cvxpy as cp
 import numpy as np
@@ -31,19 +31,19 @@ def random_case(seed):
     else:
         norm = cp.sum(cp.norm2(cp.reshape(x, (rows, columns), order="C"), axis=1))
     value = cp.sum_squares(A @ x - b) / (2 * m) + weight * norm
-    programme = cp.Problem(cp.Minimize(value))
-    to_eleven_digits(programme)
-    return problem, float(programme.value), np.asarray(x.value)
+    program = cp.Problem(cp.Minimize(value))
+    to_eleven_digits(program)
+    return problem, float(program.value), np.asarray(x.value)
 
 
 @pytest.mark.parametrize("solver", [ProximalGradient(), ADMM()], ids=lambda s: type(s))
-def test_a_penalised_solver_agrees_with_cvxpy(solver):
+def test_a_penalized_solver_agrees_with_cvxpy(solver):
     for seed in range(20):
         problem, best, _ = random_case(seed)
         check_solver(solver, problem, best, max_iter=20_000, must_converge=True)
 
 
-def test_the_generalised_gap_bounds_the_excess_and_closes_at_the_optimum():
+def test_the_generalized_gap_bounds_the_excess_and_closes_at_the_optimum():
     for seed in range(20):
         problem, best, x = random_case(seed)
         rng = np.random.default_rng(seed)
@@ -54,7 +54,7 @@ def test_the_generalised_gap_bounds_the_excess_and_closes_at_the_optimum():
         assert problem.certify(x).gap < 1e-3
 
 
-def test_an_objective_without_a_lower_bound_cannot_be_penalised():
+def test_an_objective_without_a_lower_bound_cannot_be_penalized():
     from counterpoise.optim import Quadratic
 
     with pytest.raises(TypeError, match="Quadratic has no lower_bound"):

@@ -227,7 +227,7 @@ def test_labels_that_contradict_the_estimate_are_told_first(p_value, word):
         "statistic": 4.0,
         "p_value": p_value,
         "contradicts": p_value < 0.05,
-        "n_labelled": 40,
+        "n_labeled": 40,
         "finding": "",
     }
     text = render(found).text()

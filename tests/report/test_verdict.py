@@ -13,7 +13,7 @@ CHECK = {
     "statistic": 4.0,
     "p_value": 0.001,
     "contradicts": True,
-    "n_labelled": 40,
+    "n_labeled": 40,
     "finding": "",
 }
 
@@ -28,7 +28,7 @@ def steps_of(found):
     return [to_text(step) for step in verdict_of(Report.from_dict(found)).steps]
 
 
-def test_a_space_that_does_not_break_is_not_spelt_out():
+def test_a_space_that_does_not_break_is_not_spelled_out():
     found = full()
     found["shift"]["uncovered_rows"] = {
         "n_rows": 99,
@@ -66,7 +66,7 @@ def test_labels_that_contradict_the_estimate_lead():
     found = full()
     found["performance"]["metrics"]["neg_log_loss"]["check"] = CHECK
     first = verdict_of(Report.from_dict(found))
-    assert first.title.startswith("The labelled new rows contradict the estimate")
+    assert first.title.startswith("The labeled new rows contradict the estimate")
     assert "has changed" in first.title
     steps = steps_of(found)
     assert not steps[0].startswith("Use the")
@@ -77,7 +77,7 @@ def test_a_score_that_was_measured_by_labels_is_not_doubtful():
     found = full()
     found["performance"]["metrics"]["neg_log_loss"]["check"] = CHECK
     assert verdict_of(Report.from_dict(found)).answers[-1].short == "Doubtful"
-    found["headline"] |= {"estimate": "labelled", "value": 2.2, "low": 2, "high": 2.4}
+    found["headline"] |= {"estimate": "labeled", "value": 2.2, "low": 2, "high": 2.4}
     first = verdict_of(Report.from_dict(found))
     assert first.answers[-1].short == "Worse"
     assert any("expected log-loss of 2.20" in to_text(step) for step in first.steps)
@@ -95,7 +95,7 @@ def test_what_rests_on_the_old_relation_is_withdrawn_where_it_has_changed():
     # The estimate that leads is none of labels.
     assert not any(one.label.startswith("Expected") for one in after.numbers)
     page = render(found)
-    assert "withdrawn, for labelled new rows contradict it" in page.html
+    assert "withdrawn, for labeled new rows contradict it" in page.html
     assert "Do the model's probabilities mean what they say?" not in page.html
     assert "The score on the covered part" not in page.html
 
@@ -136,7 +136,7 @@ def test_rows_that_were_not_fitted_to_are_no_training_data():
     del found["model"], found["guard"], found["weights"]
     found["reproduce"]["command"] = "evaluate"
     answer = verdict_of(Report.from_dict(found)).answers[-1]
-    assert to_text(answer.told).startswith("On the labelled rows its log-loss is")
+    assert to_text(answer.told).startswith("On the labeled rows its log-loss is")
     assert "`counterpoise run`" in steps_of(found)[0]
     del found["reproduce"]
     assert "Adapted" in steps_of(found)[0]

@@ -17,7 +17,7 @@ def _row(chunk, metric, **more):
         "realized": 0.21 if chunk % 2 else None,
         "realised_low": 0.15 if chunk % 2 else None,
         "realised_high": 0.25 if chunk % 2 else None,
-        "n_labelled": 50 if chunk % 2 else 0,
+        "n_labeled": 50 if chunk % 2 else 0,
         "auc": 0.52,
         "auc_low": 0.49,
         "auc_high": 0.55,

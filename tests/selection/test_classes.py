@@ -126,7 +126,7 @@ def test_the_default_sees_unit_rows_of_common_components():
     )
 
 
-def test_neighbours_are_mutual():
+def test_neighbors_are_mutual():
     L = neighbor_laplacian(np.array([[0.0], [1.0], [1.5], [9.0]]), 1).toarray()
     np.testing.assert_array_equal(L, L.T)
     assert np.trace(L) == 6

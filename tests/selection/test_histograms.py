@@ -89,7 +89,7 @@ def test_features_are_rows_of_length_one_of_thirteen_histograms():
     np.testing.assert_allclose(sums, sums[:, :1].repeat(13, axis=1))
 
 
-def test_the_colours_of_a_grey_image_do_not_count():
+def test_the_colors_of_a_grey_image_do_not_count():
     grey = np.random.default_rng(0).random((30, 40))
     picture = as_picture(grey)
     regions = np.zeros((30, 40), np.intp)

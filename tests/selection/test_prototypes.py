@@ -130,7 +130,7 @@ def test_rows_to_label_stand_for_all_and_the_first_are_worth_most():
     assert (np.diff(gains) <= 1e-12).all()
 
 
-def test_labelled_rows_stand_for_their_neighbours():
+def test_labeled_rows_stand_for_their_neighbors():
     X = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]])
     assert select_representatives(X, 2, labeled=[2]).tolist() != [2, 3]
     chosen = select_representatives(X, 2, labeled=[2])
@@ -151,11 +151,11 @@ def test_labelled_rows_stand_for_their_neighbours():
     ("given", "words"),
     [
         ({"k": 0}, "k must be at least 1"),
-        ({"k": 12, "labelled": [0]}, "k must be at most 11"),
-        ({"k": 1, "labelled": [12]}, "labelled must be indices"),
+        ({"k": 12, "labeled": [0]}, "k must be at most 11"),
+        ({"k": 1, "labeled": [12]}, "labeled must be indices"),
         (
-            {"k": 1, "labelled": [0], "sample_weight": np.r_[0.0, np.ones(11)]},
-            "labelled has row 0, whose sample_weight is zero",
+            {"k": 1, "labeled": [0], "sample_weight": np.r_[0.0, np.ones(11)]},
+            "labeled has row 0, whose sample_weight is zero",
         ),
         ({"k": 1, "dissimilarity": "precomputed"}, "X must be square"),
     ],

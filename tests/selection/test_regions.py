@@ -20,7 +20,7 @@ EIGHT = np.ones((3, 3))
 
 
 def patches(shape=(90, 120), seed=0):
-    """Return a noisy image of four colours."""
+    """Return a noisy image of four colors."""
     rng = np.random.default_rng(seed)
     image = np.zeros((*shape, 3))
     half, third = shape[0] // 2, shape[1] // 3

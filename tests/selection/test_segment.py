@@ -14,7 +14,7 @@ EIGHT = np.ones((3, 3))
 
 
 def patches(seed=0, noise=0.02):
-    """Return an image of three colours, two patches of one of them, and its truth."""
+    """Return an image of three colors, two patches of one of them, and its truth."""
     truth = np.zeros((60, 90), int)
     truth[:, 30:60] = 1
     truth[:30, 60:] = 2
@@ -35,7 +35,7 @@ def assert_whole(labels):
         assert ndimage.label(labels == k, EIGHT)[1] == 1
 
 
-def test_patches_are_found_and_one_colour_in_two_places_is_two_segments():
+def test_patches_are_found_and_one_color_in_two_places_is_two_segments():
     labels = segment(IMAGE)
     assert_whole(labels)
     assert labels.max() == 3

@@ -12,7 +12,7 @@ def points(n=30):
     return np.random.default_rng(0).normal(size=(n, 2))
 
 
-def test_a_penalty_far_above_is_one_word_without_the_programme():
+def test_a_penalty_far_above_is_one_word_without_the_program():
     X = points()
     selector = SubsetSelector(penalty=1e4).fit(X)
     assert selector.active_.tolist() == selector.selected_.tolist()

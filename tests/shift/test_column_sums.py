@@ -16,7 +16,7 @@ def frame_of(n=1000, seed=0):
     return pd.DataFrame(
         {
             "age": age,
-            "colour": rng.choice(["red", "blue", None], n, p=[0.5, 0.3, 0.2]),
+            "color": rng.choice(["red", "blue", None], n, p=[0.5, 0.3, 0.2]),
             "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(n), "D"),
         }
     )
@@ -25,25 +25,25 @@ def frame_of(n=1000, seed=0):
 @pytest.mark.parametrize("rows", [37, 1000])
 def test_sums_are_those_of_pandas_however_rows_are_cut(rows):
     frame = frame_of()
-    age, colour, day = column_sums(Blocks.from_arrays(frame, rows=rows))
+    age, color, day = column_sums(Blocks.from_arrays(frame, rows=rows))
     assert (age.n, age.missing) == (1000, int(frame["age"].isna().sum()))
     assert age.mean == pytest.approx(frame["age"].mean(), rel=1e-12)
     assert age.standard_deviation == pytest.approx(frame["age"].std(ddof=0), rel=1e-9)
-    assert colour.counts == frame["colour"].value_counts().to_dict()
-    assert colour.missing == int(frame["colour"].isna().sum())
+    assert color.counts == frame["color"].value_counts().to_dict()
+    assert color.missing == int(frame["color"].isna().sum())
     assert day.kind == "dates"
-    told = colour.to_dict()
+    told = color.to_dict()
     assert sum(told["shares"].values()) == pytest.approx(1.0)
     assert told["categories"] == 2
 
 
 def test_a_block_without_a_value_joins_the_others():
     frame = frame_of(60)
-    frame.loc[:29, ["age", "colour"]] = [np.nan, None]
-    age, colour, _ = column_sums(Blocks.from_arrays(frame, rows=30))
+    frame.loc[:29, ["age", "color"]] = [np.nan, None]
+    age, color, _ = column_sums(Blocks.from_arrays(frame, rows=30))
     assert age.kind == "numbers"
     assert age.mean == pytest.approx(frame["age"].mean())
-    assert colour.counts == frame["colour"].value_counts().to_dict()
+    assert color.counts == frame["color"].value_counts().to_dict()
 
 
 def test_of_fewer_than_five_rows_nothing_is_told():

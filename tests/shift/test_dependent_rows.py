@@ -117,7 +117,7 @@ def test_groups_of_sparse_rows_are_held_out_together():
     )
     said = diagnose(X, T, groups=names, groups_target=names + 50, random_state=0)
     assert said.verdict == "no shift detected"
-    assert [test.name for test in said.tests] == ["classifier", "cells and neighbours"]
+    assert [test.name for test in said.tests] == ["classifier", "cells and neighbors"]
     assert said.features[0].p_value is None
     assert diagnose(X, T, random_state=0).verdict != "no shift detected"
 

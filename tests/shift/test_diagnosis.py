@@ -47,7 +47,7 @@ def mixed(n, seed, *, far=0.0):
     return {
         "age": np.where(other, rng.normal(90, 2, n), rng.normal(40, 10, n)),
         "income": np.where(rng.random(n) < 0.1, np.nan, rng.lognormal(size=n)),
-        "colour": np.where(other, "violet", rng.choice(["red", "green"], n)),
+        "color": np.where(other, "violet", rng.choice(["red", "green"], n)),
         "when": day,
     }
 
@@ -94,17 +94,17 @@ def test_thinly_covered_rows_are_described_by_ranges(frames, found):
     uncovered_fraction = found.uncovered_rows
     assert uncovered_fraction.n_rows == pytest.approx(80, abs=20)
     assert uncovered_fraction.n_scored == 400
-    assert {column.name for column in uncovered_fraction.columns} >= {"age", "colour"}
+    assert {column.name for column in uncovered_fraction.columns} >= {"age", "color"}
     effects = [column.effect for column in uncovered_fraction.columns]
     assert effects == sorted(effects, reverse=True)
     age = next(column for column in uncovered_fraction.columns if column.name == "age")
     assert 80 < age.low < age.high < 100
     low, high = np.quantile(frames[0]["age"], [0.05, 0.95])
     assert (age.source_low, age.source_high) == pytest.approx((low, high))
-    colour = next(
-        column for column in uncovered_fraction.columns if column.name == "colour"
+    color = next(
+        column for column in uncovered_fraction.columns if column.name == "color"
     )
-    name, share, source_share = colour.shares[0]
+    name, share, source_share = color.shares[0]
     assert (name, source_share) == ("violet", 0.0)
     assert share > 0.9
 

@@ -180,7 +180,7 @@ def test_a_multiple_of_the_kernel_has_the_multiple_of_the_discrepancy(two):
 
 
 @pytest.mark.parametrize("factor", [1e-8, 1e8])
-def test_standardised_columns_have_no_units(two, factor):
+def test_standardized_columns_have_no_units(two, factor):
     scaled = [rows * [factor, 1.0, 1.0] for rows in two]
     for kernel in ("linear", "rbf"):
         plain = discrepancy(*two, standardize=True, kernel=kernel)
@@ -241,14 +241,14 @@ def test_of_a_kernel_rows_are_ranked_by_the_worst_function():
 def test_columns_of_a_mixed_table_are_ranked_by_their_names():
     rng = np.random.default_rng(0)
     source = pd.DataFrame(
-        {"age": rng.normal(40, 5, 200), "colour": rng.choice(["red", "blue"], 200)}
+        {"age": rng.normal(40, 5, 200), "color": rng.choice(["red", "blue"], 200)}
     )
     target = pd.DataFrame(
-        {"age": rng.normal(40, 5, 200), "colour": rng.choice(["red", "green"], 200)}
+        {"age": rng.normal(40, 5, 200), "color": rng.choice(["red", "green"], 200)}
     )
     found = discrepancy_spectrum(source, target, add_constant=True)
-    assert found.ranking[0][0] == "colour"
-    assert {name for name, _ in found.ranking} == {"age", "colour", "(constant)"}
+    assert found.ranking[0][0] == "color"
+    assert {name for name, _ in found.ranking} == {"age", "color", "(constant)"}
     assert sum(share for _, share in found.ranking) == pytest.approx(1.0)
 
 

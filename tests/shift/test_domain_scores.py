@@ -30,7 +30,7 @@ def score(shifted):
     return domain_score(*shifted, random_state=0)
 
 
-def labelled(score):
+def labeled(score):
     return (
         np.repeat([0, 1], [score.scores.size, score.scores_target.size]),
         np.concatenate([score.scores, score.scores_target]),
@@ -39,14 +39,14 @@ def labelled(score):
 
 
 def test_the_auc_is_that_of_the_scores(score):
-    label, scores, _ = labelled(score)
+    label, scores, _ = labeled(score)
     assert score.auc == pytest.approx(roc_auc_score(label, scores), abs=1e-12)
 
 
 def test_the_weighted_auc_is_that_of_the_weighted_scores(shifted):
     weight = np.random.default_rng(1).uniform(0.2, 3.0, size=300)
     found = domain_score(*shifted, sample_weight=weight, random_state=0)
-    label, scores, share = labelled(found)
+    label, scores, share = labeled(found)
     expected = roc_auc_score(label, scores, sample_weight=share)
     assert found.auc == pytest.approx(expected, abs=1e-12)
 
@@ -93,7 +93,7 @@ def test_scores_without_the_prior_are_the_density_ratio():
 def test_scores_are_calibrated_although_the_trees_are_not():
     X, X_target = normals(1500, 1500, 0.0, spread=2.0)
     found = domain_score(X, X_target, random_state=0)
-    label, scores, _ = labelled(found)
+    label, scores, _ = labeled(found)
     assert found.model == "boosted"
     for low, high in ((0.2, 0.4), (0.4, 0.6), (0.6, 0.8)):
         inside = (scores > low) & (scores < high)
@@ -103,7 +103,7 @@ def test_scores_are_calibrated_although_the_trees_are_not():
 @pytest.mark.parametrize("spread", [1.0, 2.0])
 def test_a_logistic_fit_to_the_scores_finds_nothing_to_mend(spread):
     found = domain_score(*normals(800, 500, 0.5, spread=spread), random_state=0)
-    label, scores, _ = labelled(found)
+    label, scores, _ = labeled(found)
     log_odds = np.log(scores / (1 - scores))[:, None]
     again = LogisticRegression(C=np.inf, tol=1e-10).fit(log_odds, label)
     assert again.coef_[0, 0] == pytest.approx(1.0, abs=0.02)

@@ -1,4 +1,4 @@
-"""Holes inside the source: cells, pairs, neighbourhoods, and the rows in them."""
+"""Holes inside the source: cells, pairs, neighborhoods, and the rows in them."""
 
 import numpy as np
 import pandas as pd
@@ -72,8 +72,8 @@ def test_empty_joint_cells_of_two_categories_are_found_and_told():
     assert "in 'a' with 'b'" in found.uncovered_rows.note
     assert {column.name for column in found.uncovered_rows.columns} >= {"a", "b"}
     tests = {test.name: test for test in found.tests}
-    assert tests["cells and neighbours"].about == ("a", "b")
-    assert "cells and neighbours ('a' with 'b')" in found.explanation
+    assert tests["cells and neighbors"].about == ("a", "b")
+    assert "cells and neighbors ('a' with 'b')" in found.explanation
 
 
 def test_where_nothing_shifts_no_hole_is_found():

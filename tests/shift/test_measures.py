@@ -147,7 +147,7 @@ def test_a_row_of_weight_two_is_the_row_twice(two, which):
 
 
 @pytest.mark.parametrize("factor", [1e-8, 1e8])
-def test_standardised_columns_have_no_units(two, factor):
+def test_standardized_columns_have_no_units(two, factor):
     X, X_target = two
     scaled = [rows * [factor, 1.0, 1.0] for rows in two]
     plain = mmd(X, X_target, standardize=True)

@@ -25,7 +25,7 @@ def two():
     return rng.normal(size=(200, 3)), rng.normal([1.0, 0, 0], size=(150, 3))
 
 
-def test_before_is_the_discrepancy_of_centred_columns_with_a_constant(two):
+def test_before_is_the_discrepancy_of_centered_columns_with_a_constant(two):
     X, T = two
     middle = 0.5 * (X.mean(axis=0) + T.mean(axis=0))
     found = seen(X, T)
@@ -129,13 +129,13 @@ def test_without_a_shift_nothing_is_said(two):
 def test_mixed_tables_are_told_by_the_columns_of_the_table():
     rng = np.random.default_rng(0)
     source = pd.DataFrame(
-        {"age": rng.normal(40, 5, 300), "colour": rng.choice(["red", "blue"], 300)}
+        {"age": rng.normal(40, 5, 300), "color": rng.choice(["red", "blue"], 300)}
     )
     target = pd.DataFrame(
-        {"age": rng.normal(40, 5, 300), "colour": rng.choice(["red", "green"], 300)}
+        {"age": rng.normal(40, 5, 300), "color": rng.choice(["red", "green"], 300)}
     )
     found = diagnose(source, target, n_permutations=0, random_state=0)
-    assert found.reweighting.direction[0][0] == "colour"
+    assert found.reweighting.direction[0][0] == "color"
 
 
 def test_the_same_seed_gives_the_same_numbers_on_many_rows():

@@ -69,7 +69,7 @@ def test_what_no_column_makes_disjoint_has_no_column_to_blame():
     assert found.separation is None
 
 
-def test_names_that_cannot_be_printed_are_spelt_out():
+def test_names_that_cannot_be_printed_are_spelled_out():
     X, T = changed("unit")
     names = {"height": "h\x1b[2J\u202e" + "x" * 500}
     found = separating_columns(
@@ -80,7 +80,7 @@ def test_names_that_cannot_be_printed_are_spelt_out():
 
 @pytest.mark.parametrize("n_moved", [1, 6])
 def test_a_column_of_many_that_lies_elsewhere_is_named_and_makes_all_disjoint(n_moved):
-    # Heavy tails: rows held out lie beyond all that a classifier has learnt from.
+    # Heavy tails: rows held out lie beyond all that a classifier has learned from.
     rng = np.random.default_rng(0)
     X, T = np.abs(rng.standard_t(2, size=(2, 150, 200)))
     moved = list(range(3, 3 + n_moved))

@@ -40,7 +40,7 @@ def test_the_indicator_is_exactly_feasible_and_its_value_and_bound_are_true(moon
     np.testing.assert_array_equal(moons.labels_, P.argmax(axis=1))
 
 
-def test_new_rows_get_the_label_of_their_neighbours(moons):
+def test_new_rows_get_the_label_of_their_neighbors(moons):
     fresh, truth = make_moons(100, noise=0.05, random_state=1)
     swapped = moons.labels_[0] != HALVES[0]
     assert np.mean(moons.predict(fresh) == (truth ^ swapped)) >= 0.99
@@ -86,11 +86,11 @@ def test_one_cluster_and_a_cluster_a_row_are_possible():
     assert sorted(each.labels_) == list(range(6))
 
 
-def test_rows_without_a_neighbour_get_the_largest_clusters_label():
+def test_rows_without_a_neighbor_get_the_largest_clusters_label():
     W = np.zeros((9, 9))
     W[:5, :5] = W[5:8, 5:8] = 1.0
     how = OrthogonalGraphClustering(2, affinity="precomputed", random_state=0)
-    with pytest.warns(UserWarning, match="1 rows have no neighbour .*row 8"):
+    with pytest.warns(UserWarning, match="1 rows have no neighbor .*row 8"):
         fitted = how.fit(W)
     assert fitted.labels_[8] == fitted.labels_[0] != fitted.labels_[5]
     np.testing.assert_array_equal(fitted.indicator_[8], 0.0)

@@ -121,7 +121,7 @@ def test_models_on_a_weight_path_are_refits(centers):
         assert path.certify(theta).residual <= 1e-9
 
 
-def test_the_regularisation_path_holds_every_fit():
+def test_the_regularization_path_holds_every_fit():
     X, y, w, _ = blobs()
     model = WeightedSVC(gamma=0.05).fit(X, y, w)
     path = model.path(C=(0.01, 1000.0))

@@ -104,7 +104,7 @@ def gaussians(model, x, y):
 
 
 def kl(A, B):
-    """KL of two centred Gaussians by their covariances."""
+    """KL of two centered Gaussians by their covariances."""
     logs = np.linalg.slogdet(B)[1] - np.linalg.slogdet(A)[1]
     return 0.5 * (np.trace(np.linalg.solve(B, A)) - len(A) + logs)
 

@@ -176,7 +176,7 @@ def test_a_table_that_is_smaller_than_the_sample_is_decided_on_whole():
     np.testing.assert_allclose(pieces.weights_, whole.weights_, rtol=1e-9)
 
 
-def test_repeated_rows_are_one_centre_of_their_number():
+def test_repeated_rows_are_one_center_of_their_number():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, size=(6_000, 3)).astype(float)
     X_target = rng.integers(0, 3, size=(5_000, 3)).astype(float)

@@ -87,7 +87,7 @@ def test_of_one_column_two_points_are_mixed_in_closed_form():
     np.testing.assert_allclose(outside.weights_ / 2, [0, 1], atol=1e-6)
 
 
-def test_orthogonal_features_make_a_linear_programme():
+def test_orthogonal_features_make_a_linear_program():
     rng = np.random.default_rng(0)
     X = np.diag(rng.uniform(0.5, 2, 6))
     T = np.diag(rng.uniform(0.5, 2, 6))
@@ -255,10 +255,10 @@ def test_among_weights_of_no_discrepancy_a_spread_takes_the_most_even():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.standard_normal((200, 2)), 3 + rng.standard_normal((200, 2))])
     T = rng.standard_normal((100, 2))
-    centre, even = fitted(X, T, tol=1e-4), fitted(X, T, tol=1e-4, spread=1e-3)
-    assert centre.discrepancy_ < 1e-4 * centre.discrepancy_uniform_
+    center, even = fitted(X, T, tol=1e-4), fitted(X, T, tol=1e-4, spread=1e-3)
+    assert center.discrepancy_ < 1e-4 * center.discrepancy_uniform_
     assert even.discrepancy_ < 1e-3 * even.discrepancy_uniform_
-    assert even.effective_sample_size_ > centre.effective_sample_size_
+    assert even.effective_sample_size_ > center.effective_sample_size_
 
 
 @pytest.mark.parametrize("solver", sorted(DISCREPANCY_SOLVERS))

@@ -365,12 +365,12 @@ def test_sparse_rows_give_the_weights_of_dense_ones():
     rng = np.random.default_rng(0)
     X = rng.poisson(0.5, (300, 20)).astype(float)
     X_target = rng.poisson(np.linspace(0.3, 0.7, 20), (300, 20)).astype(float)
-    # The same classifier: standardised without centring, which moves no odds.
-    uncentred = make_pipeline(
+    # The same classifier: standardized without centering, which moves no odds.
+    uncentered = make_pipeline(
         StandardScaler(with_mean=False),
         LogisticRegression(solver="newton-cholesky", tol=1e-9),
     )
-    weight_estimator = DiscriminatorWeights(estimator=uncentred, random_state=0)
+    weight_estimator = DiscriminatorWeights(estimator=uncentered, random_state=0)
     uncovered_fraction = clone(weight_estimator).fit(
         sparse.csr_array(X), X_target=sparse.csr_array(X_target)
     )

@@ -207,7 +207,7 @@ def test_a_low_rank_fit_agrees_with_the_stored_one():
     )
 
 
-def test_a_start_covers_every_row_with_few_centres():
+def test_a_start_covers_every_row_with_few_centers():
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((200, 2))
     for gamma in (0.01, 1.0, 100.0, 1e4):
@@ -265,7 +265,7 @@ def test_sparse_rows_give_the_weights_of_dense_ones():
     np.testing.assert_allclose(uncovered_fraction.weights_, dense.weights_, atol=1e-6)
 
 
-def test_weights_follow_the_same_centres_when_rows_are_repeated(sinc):
+def test_weights_follow_the_same_centers_when_rows_are_repeated(sinc):
     X, X_target = sinc.X[:200], sinc.X_target[:100]
     twice = KLIEP(gamma=2.0, standardize=False, tol=1e-10)
     by_weight = np.ones(100)
@@ -280,7 +280,7 @@ def test_weights_follow_the_same_centres_when_rows_are_repeated(sinc):
     np.testing.assert_allclose(c, d, atol=1e-6)
 
 
-def test_a_width_without_source_neighbours_is_not_admissible():
+def test_a_width_without_source_neighbors_is_not_admissible():
     shift = make_gaussian_shift(5, n=200, m=200, random_state=0)
     samples = TwoSamples.of(shift.X, shift.X_target)
     gamma, parts = median_gamma(samples.target), folds_of_both(samples, 0)

@@ -97,12 +97,12 @@ def path_of(seed, d, size=40, factor=0.6):
 @pytest.mark.parametrize("factor", [0.3, 0.6, 2.0])
 def test_the_path_is_that_of_another_solver_at_any_penalty(d, factor):
     for seed in range(3):
-        programme = path_of(seed, d, factor=factor)
-        path = follow(programme)
-        root = np.linalg.cholesky(programme.ridged)
+        program = path_of(seed, d, factor=factor)
+        path = follow(program)
+        root = np.linalg.cholesky(program.ridged)
         rng = np.random.default_rng(seed)
-        for penalty in rng.uniform(0, 1, 5) ** 3 * programme.start:
-            right = np.linalg.solve(root, programme.h - penalty)
+        for penalty in rng.uniform(0, 1, 5) ** 3 * program.start:
+            right = np.linalg.solve(root, program.h - penalty)
             x = nnls(root.T, right, maxiter=10_000)[0]
             np.testing.assert_allclose(
                 path.at(penalty), x, atol=1e-8 * max(1.0, x.max())
@@ -130,7 +130,7 @@ def test_entries_that_tie_do_not_stop_the_path():
     np.testing.assert_allclose(path.at(0.2)[0], path.at(0.2)[1], rtol=1e-9)
 
 
-def test_lsif_equals_a_quadratic_programme_of_clarabel():
+def test_lsif_equals_a_quadratic_program_of_clarabel():
     X, T = two_normals(0, 0.3, 200, 150)
     fitted = LSIF(
         gamma=2.0, regularization=0.02, n_centers=None, standardize=False, tol=1e-9
@@ -139,11 +139,11 @@ def test_lsif_equals_a_quadratic_programme_of_clarabel():
     x = cp.Variable(len(fitted.centers_), nonneg=True)
     value = cp.sum_squares(phi @ x) / (2 * len(X)) - (psi.mean(axis=0) - 0.02) @ x
     ridge = 1e-10 * (phi**2).mean()
-    programme = cp.Problem(cp.Minimize(value + 0.5 * ridge * cp.sum_squares(x)))
-    to_eleven_digits(programme)
+    program = cp.Problem(cp.Minimize(value + 0.5 * ridge * cp.sum_squares(x)))
+    to_eleven_digits(program)
     proof = fitted.solution_.certificate
     assert proof.kind == "duality gap"
-    assert proof.objective == pytest.approx(programme.value, abs=1e-8)
+    assert proof.objective == pytest.approx(program.value, abs=1e-8)
     ratio = phi @ x.value
     np.testing.assert_allclose(fitted.weights_, ratio / ratio.mean(), atol=1e-3)
     assert 0 < np.count_nonzero(fitted.coef_) < 40

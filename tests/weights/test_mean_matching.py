@@ -34,7 +34,7 @@ def squared_mmd(v, X, T, gamma, q=None):
 
 
 def by_clarabel(X, T, gamma, bound, slack, ridge):
-    """Value of the published quadratic programme with a ridge."""
+    """Value of the published quadratic program with a ridge."""
     n = len(X)
     v = cp.Variable(n)
     K = rbf_kernel(X, gamma=gamma)
@@ -42,9 +42,9 @@ def by_clarabel(X, T, gamma, bound, slack, ridge):
     value += ridge * cp.sum_squares(v)
     value -= 2.0 * rbf_kernel(X, T, gamma=gamma).mean(axis=1) @ v
     sums = [cp.sum(v) >= 1.0 - slack, cp.sum(v) <= 1.0 + slack]
-    programme = cp.Problem(cp.Minimize(value), [v >= 0.0, v <= bound / n, *sums])
-    programme.solve(cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
-    return programme.value + rbf_kernel(T, gamma=gamma).mean()
+    program = cp.Problem(cp.Minimize(value), [v >= 0.0, v <= bound / n, *sums])
+    program.solve(cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
+    return program.value + rbf_kernel(T, gamma=gamma).mean()
 
 
 @pytest.mark.parametrize("rank", [300, 5], ids=["factored", "stored"])

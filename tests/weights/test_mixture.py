@@ -45,7 +45,7 @@ def two_bumps(n, seed=0):
 
 
 def written_out(X, X_target, family):
-    """Return standardised statistics of both samples, in the plainest way."""
+    """Return standardized statistics of both samples, in the plainest way."""
     scale = np.sqrt((X.var(0) + X_target.var(0)) / 2)
     center = (X.mean(0) + X_target.mean(0)) / 2
     out = []
@@ -61,7 +61,7 @@ def written_out(X, X_target, family):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_one_component_equals_the_minimiser_of_scipy(family, data):
+def test_one_component_equals_the_minimizer_of_scipy(family, data):
     S, T = written_out(data.X, data.X_target, family)
 
     def loss(eta):

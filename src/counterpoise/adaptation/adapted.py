@@ -242,7 +242,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
     guard : "auto" or bool
         Whether the exponent is chosen. "auto": with `weight_estimator="auto"` alone.
     cv : None, int, "blocks", splitter or iterable
-        Folds of the guard. None: five, drawn by chance. "blocks": runs of neighbouring
+        Folds of the guard. None: five, drawn by chance. "blocks": runs of neighboring
         rows, for rows in the order of time.
     scoring : str, callable or None
         What the guard judges by. None: log-loss, error rate or squared error.
@@ -384,7 +384,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         Parameters
         ----------
         X : array-like, frame, sparse matrix or `engine.Blocks` of shape (n, d)
-            The labelled source rows.
+            The labeled source rows.
         y : array of shape (n,)
             Their labels; of blocks also the name of the column that has them.
         X_target : the same as X of shape (m, d), or a tuple of such
@@ -834,7 +834,7 @@ def adapt(
     ----------
     estimator : scikit-learn estimator or None
         None: histogram gradient boosting, by the type of the label.
-    X, y : the labelled source rows
+    X, y : the labeled source rows
     X_target : the target rows
     **parameters
         Of `Adapted`; `sample_weight` and `groups` go to its `fit`.

@@ -87,7 +87,7 @@ def _offered(name: str) -> Callable[[Method], Method]:
 def calibrate(
     model: Classifier, X: object, y: ArrayLike, weights: Array
 ) -> Calibration:
-    """Return the calibration of a fitted estimator on held-out labelled rows.
+    """Return the calibration of a fitted estimator on held-out labeled rows.
 
     Regressors are scored by :math:`|y - f(x)|`, classifiers by the probability of all
     classes more probable than the label. `weights` are density ratios.
@@ -179,7 +179,7 @@ class FittedModel(BaseEstimator):
     def score(
         self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Return the estimator's own score of labelled rows, as they come.
+        """Return the estimator's own score of labeled rows, as they come.
 
         `target_scorer` and `estimate_performance` estimate the target's.
         """

@@ -92,7 +92,7 @@ def class_shares(
 
     The better by held-out log-loss of logistic regression and boosted trees gives
     :math:`p(k \mid x)`, out of fold at source rows and recalibrated there by a slope
-    and an offset a class. EM (Saerens, Latinne and Decaestecker, 2002) maximises
+    and an offset a class. EM (Saerens, Latinne and Decaestecker, 2002) maximizes
     :math:`\sum_j \log \sum_k q_k p(k \mid t_j) / s_k`; the black box (Lipton, Wang and
     Smola, 2018) solves :math:`C w = \mathrm{mean}_j\, p(t_j)` with :math:`C_{kl} =
     \mathrm{mean}_i\, p(k \mid x_i) 1[y_i = l]`, :math:`q_k = w_k s_k`, none below
@@ -161,8 +161,8 @@ def black_box(
     shares = ratio * source_shares
     shares = shares / shares.sum() if shares.sum() > 0 else source_shares
     drawn = source * ratio[place][:, None]
-    centred = share[:, None] * (drawn - share @ drawn)
-    covariance = np.cov(target.T, ddof=1) / len(target) + centred.T @ centred
+    centered = share[:, None] * (drawn - share @ drawn)
+    covariance = np.cov(target.T, ddof=1) / len(target) + centered.T @ centered
     spread = np.einsum("ij,jk,ik->i", inverse, covariance, inverse)
     return shares, source_shares * np.sqrt(np.maximum(spread, 0.0))
 
@@ -258,7 +258,7 @@ class ClassShareWeights(BaseEstimator):
         It cannot tell which target rows lie far from the source's.
     """
 
-    # Of row and label together: weighted means over labelled rows are the target's.
+    # Of row and label together: weighted means over labeled rows are the target's.
     weights_are_a_ratio = True
     needs_labels = False
     unsupported_fraction_ = None

@@ -196,7 +196,7 @@ class TargetProbabilities:
     classes : array of shape (K,)
     probabilities : array of shape (m, K)
     points : array of shape (m, q)
-        In which neighbours are looked for.
+        In which neighbors are looked for.
     recalls : array of shape (K,) or None
         Of each class, the share of its source rows that are given to it; None: all.
     """
@@ -363,7 +363,7 @@ def prior_by_em(
 
 
 METHODS_OF_CLASSES = ("selection", "em")
-# With fewer target rows neighbours are noise.
+# With fewer target rows neighbors are noise.
 FEWEST_ROWS_OF_GRAPH = 50
 
 
@@ -372,12 +372,12 @@ class PartialWeights(BaseEstimator):
 
     The classes of the target come from `select_classes`: with the probabilities
     :math:`p_{ik}` of a source classifier, assignments U of m target rows to K classes
-    minimise
+    minimize
 
     .. math:: \frac1m \sum_{ik} U_{ik} (-\log p_{ik}) + \frac{s}{m} \mathrm{tr}(U' L U)
         + \lambda \sum_k c_k \max_i U_{ik}
 
-    over rows in the simplex, L the Laplacian of a graph of neighbours. A class whose
+    over rows in the simplex, L the Laplacian of a graph of neighbors. A class whose
     share :math:`q_k = \frac1m \sum_i U_{ik}` is 2e-3 or less is absent, and its rows
     weigh nothing; the others weigh :math:`(q_k / s_k)^e` with the source's share
     :math:`s_k`, scaled to a mean of one.
@@ -397,11 +397,11 @@ class PartialWeights(BaseEstimator):
     smoothness : float
         The s above.
     n_neighbors : int
-        Neighbours of a target row in the graph; 0: no graph.
+        Neighbors of a target row in the graph; 0: no graph.
     exponent : float
         The e above. 0: classes that are present weigh alike.
     with_target : bool
-        Whether `Adapted` fits its estimator to the target rows too, labelled by
+        Whether `Adapted` fits its estimator to the target rows too, labeled by
         `labels_`, where a class was left out.
     guard : bool
         Whether to leave the rows unweighted where the classifier is too weak or the
@@ -616,7 +616,7 @@ class PartialWeights(BaseEstimator):
             if m < FEWEST_ROWS_OF_GRAPH:
                 warn_user(
                     f"X_target has {m} rows, fewer than {FEWEST_ROWS_OF_GRAPH}: "
-                    "neighbours are not looked at"
+                    "neighbors are not looked at"
                 )
             else:
                 laplacian = neighbor_laplacian(found.points, self.n_neighbors)
@@ -817,7 +817,7 @@ def fit_to_present(
 
     Rows of absent classes are left out, so that no `sample_weight` is needed where the
     others weigh alike. Where the weight estimator says so, the target rows join them,
-    labelled by the selection, each of the mean weight of the source rows.
+    labeled by the selection, each of the mean weight of the source rows.
 
     Parameters
     ----------

@@ -273,7 +273,7 @@ def _read_groups(groups: ArrayLike | None, n: int) -> Indices | None:
     return np.unique(groups, return_inverse=True)[1]
 
 
-def _read_labelled(
+def _read_labeled(
     model: Regressor,
     X: object,
     X_target_labeled: object,
@@ -281,7 +281,7 @@ def _read_labelled(
     classifier: bool,
     methods: Sequence[str] | None,
 ) -> tuple[Predictions, NDArray[Any]] | None:
-    """Return predictions of labelled target rows, and their labels, if any."""
+    """Return predictions of labeled target rows, and their labels, if any."""
     if X_target_labeled is None and y_target_labeled is None:
         return None
     if X_target_labeled is None or y_target_labeled is None:
@@ -303,7 +303,7 @@ def _read_labelled(
 def _encode(
     samples: Samples, X_target_labeled: object, counts: Array
 ) -> tuple[Samples, Matrix | None, Sequence[str] | None]:
-    """Return both samples and labelled target rows, encoded alike, and their names."""
+    """Return both samples and labeled target rows, encoded alike, and their names."""
     if X_target_labeled is None:
         samples.refuse_huge(by_label=True)
         return samples, None, None
@@ -313,7 +313,7 @@ def _encode(
             two_samples(*samples.given, accept_sparse=True)
         lab = two_samples(X_target_labeled, None, accept_sparse=True)[0]
         return samples, lab, samples.matrix_names
-    # The encoder learns from the labelled rows too, which are target rows.
+    # The encoder learns from the labeled rows too, which are target rows.
     source, target = samples.tables
     together = Samples.read(source, (target, X_target_labeled))
     together.refuse_huge(by_label=True)
@@ -604,7 +604,7 @@ def estimate_performance(
 ) -> Performance:
     r"""Return how good the model is on the target, without the target's labels.
 
-    With losses :math:`L_i` of labelled source rows that the model was not fitted to,
+    With losses :math:`L_i` of labeled source rows that the model was not fitted to,
     their weights :math:`w_i` (the density ratio target/source), target rows
     :math:`t_j`, and a regression :math:`g` of the loss on the row and the prediction:
 
@@ -616,7 +616,7 @@ def estimate_performance(
                     :math:`\bar w` cut at its 99 % quantile: right if w or g is
     confidence      the mean of what the classifier's own probabilities, recalibrated
                     on weighted rows, promise at the target rows
-    labelled        :math:`\mathrm{mean}_j\, g(t_j) + \mathrm{mean}_l (L_l - g(t_l))`
+    labeled        :math:`\mathrm{mean}_j\, g(t_j) + \mathrm{mean}_l (L_l - g(t_l))`
                     over the rows of `X_target_labeled`; together with the doubly
                     robust estimate unless the two contradict one another (`.check`)
     ==============  ==================================================================
@@ -626,7 +626,7 @@ def estimate_performance(
     model : fitted predictor
         An `Adapted`, a pipeline around one, or anything that predicts.
     X, y : table of shape (n, d), array of shape (n,)
-        Labelled source rows that the model was not fitted to; with `cv` those of its
+        Labeled source rows that the model was not fitted to; with `cv` those of its
         fit. Of `engine.Blocks` 10,000 rows are drawn, and y may name a column.
     X_target : table of shape (m, d), or a tuple of such
         Rows from where the model is to work.
@@ -635,7 +635,7 @@ def estimate_performance(
     confidence_level : float
         Of the intervals.
     X_target_labeled, y_target_labeled : table of shape (k, d), array of shape (k,)
-        Labelled target rows, drawn at random.
+        Labeled target rows, drawn at random.
     sample_weight : array of shape (n,)
         What the source rows count, apart from the weights.
     weight_estimator : "auto", "model" or weight estimator
@@ -657,7 +657,7 @@ def estimate_performance(
 
     Notes
     -----
-    All but the estimate from labelled rows assume no concept drift, and nothing is
+    All but the estimate from labeled rows assume no concept drift, and nothing is
     known outside the source support: see `.covered`. Weights and :math:`g` are fitted
     to at most 5,000 rows of each sample. Metrics that are not means over rows have no
     direct and no doubly robust estimate, except AUC, F1 and their like of two classes.
@@ -760,7 +760,7 @@ def _predicted_rows(
             classifier=classifier, seed=seed, methods=methods,
         )  # fmt: skip
     answers_target = Predictions.of(model, list(pieces.values()), classifier, methods)
-    labelled = _read_labelled(
+    labeled = _read_labeled(
         model, X, X_target_labeled, y_target_labeled, classifier, methods
     )
     if samples is None:
@@ -773,7 +773,7 @@ def _predicted_rows(
         labels,
         counts,
         answers_target,
-        labelled,
+        labeled,
         numbers.source,
         numbers.target,
         lab,
@@ -821,7 +821,7 @@ def _with_overlap(
             labels = required_labels(judge, model, found, precision)
         if inside.size and target_inside.size:
             covered[metric.name] = judge.performance(
-                model, inside, target_inside, with_labelled=False, of_these_rows=True
+                model, inside, target_inside, with_labeled=False, of_these_rows=True
             )
         of_rows = metric.by_row is not None
         if metric is metrics[0] and model is not None and of_rows and moved:
@@ -880,10 +880,10 @@ def _without_overlap(
                 seed,
                 rows.groups,
             ),
-            labelled=None
-            if rows.labelled is None
+            labeled=None
+            if rows.labeled is None
             else unweighted_estimate(
-                metric, "labelled", *rows.labelled, None, level, seed
+                metric, "labeled", *rows.labeled, None, level, seed
             ),
             reasons=reasons,
         )
@@ -908,7 +908,7 @@ def _without_overlap(
 
 def _statement(n: int, m: int, effective: float, uncovered_fraction: float) -> str:
     statement = (
-        f"{n} labelled source rows, worth {effective:.0f} where the {m} target rows are"
+        f"{n} labeled source rows, worth {effective:.0f} where the {m} target rows are"
     )
     if effective < _FEW_EFFECTIVE:
         statement += ": few, so that the intervals are wide"

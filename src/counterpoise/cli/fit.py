@@ -400,10 +400,10 @@ def estimate(
     """
     from counterpoise.adaptation.performance_estimation import estimate_performance
 
-    labelled: dict[str, Any] = {}
-    if pair.y_target is not None and pair.labelled.size:
-        rows = pair.X_target.take(pair.labelled).reset_index(drop=True)
-        labelled = {"X_target_labeled": rows, "y_target_labeled": pair.y_target}
+    labeled: dict[str, Any] = {}
+    if pair.y_target is not None and pair.labeled.size:
+        rows = pair.X_target.take(pair.labeled).reset_index(drop=True)
+        labeled = {"X_target_labeled": rows, "y_target_labeled": pair.y_target}
     # Rows of the fit have been weighed already, unless by no density ratio.
     weighed = cv is not None and options.weight_estimator not in (
         "uniform",
@@ -422,7 +422,7 @@ def estimate(
         groups=pair.groups,
         sample_weight=sample_weight,
         random_state=options.seed,
-        **labelled,
+        **labeled,
     )
 
 

@@ -479,7 +479,7 @@ class Pair:
     y : array of shape (n,) or None
         Their labels.
     task : {"classification", "regression"} or None
-    labelled : array of shape (k,)
+    labeled : array of shape (k,)
         Places in `table_target` of rows whose labels may be used.
     y_target : array of shape (k,) or None
         Those labels.
@@ -498,7 +498,7 @@ class Pair:
     rows: Indices
     y: NDArray[Any] | None
     task: str | None
-    labelled: Indices
+    labeled: Indices
     y_target: NDArray[Any] | None
     notices: tuple[Notice, ...]
     belonging: dict[str, Any] = field(default_factory=dict)
@@ -592,7 +592,7 @@ def read_pair(
     if time is not None:
         order = np.argsort(times_of(source, time, rows), kind="stable")
         rows, y = rows[order], None if y is None else y[order]
-    labelled, y_target = _target_labels(target, given, y, task, notices)
+    labeled, y_target = _target_labels(target, given, y, task, notices)
     belonging = belonging_of(source, target, rows, given, notices)
     return Pair(
         source=source,
@@ -603,7 +603,7 @@ def read_pair(
         rows=rows,
         y=y,
         task=task,
-        labelled=labelled,
+        labeled=labeled,
         y_target=y_target,
         notices=tuple(notices),
         belonging=belonging,

@@ -433,9 +433,7 @@ def _numbers(
 
 def _label_counts(monitor: ModelMonitor) -> dict[tuple[int, str], int]:
     """Return how many labels each chunk has, by its number and the metric."""
-    return {
-        (row["chunk"], row["metric"]): row["n_labelled"] for row in monitor.history_
-    }
+    return {(row["chunk"], row["metric"]): row["n_labeled"] for row in monitor.history_}
 
 
 def _findings(

@@ -286,7 +286,7 @@ ESTIMATORS = (
 
 OPTIONS: dict[str, Option] = {
     "source": Option(
-        "table of labelled rows (CSV, Parquet, Feather, JSON lines, a workbook; '-': "
+        "table of labeled rows (CSV, Parquet, Feather, JSON lines, a workbook; '-': "
         "stdin; a folder or a pattern of Parquet files is read in blocks)",
         "path",
         shown="FILE",
@@ -296,7 +296,7 @@ OPTIONS: dict[str, Option] = {
     ),
     "table": Option("table of rows to predict, as --source", "path", shown="FILE"),
     "reference": Option(
-        "table of labelled rows that the model was not fitted to", "path", shown="FILE"
+        "table of labeled rows that the model was not fitted to", "path", shown="FILE"
     ),
     "every": Option(
         "what a chunk is: hour, day, week, month, year, a number of rows, or the name "
@@ -392,7 +392,7 @@ OPTIONS: dict[str, Option] = {
         shown="COLUMN|FILE",
     ),
     "cv": Option(
-        "folds of the guard and of the estimate: a number, or blocks of neighbouring "
+        "folds of the guard and of the estimate: a number, or blocks of neighboring "
         "rows (default: 5; blocks with --time)",
         "folds",
         shown="N|blocks",

@@ -279,7 +279,7 @@ def add_evaluate(commands: Commands) -> None:
         evaluate_command,
         needs=("model", "source", "label", "target"),
         numbers=SCORE_NUMBERS,
-        epilog="--source are labelled rows that the model was not fitted to.",
+        epilog="--source are labeled rows that the model was not fitted to.",
     )
 
 
@@ -339,7 +339,7 @@ def task_of(model: BaseEstimator) -> str:
 
 
 # -----------------------------------------------------------------------------
-# `counterpoise label`: rows of the target to be labelled, written to a table.
+# `counterpoise label`: rows of the target to be labeled, written to a table.
 # -----------------------------------------------------------------------------
 
 
@@ -364,7 +364,7 @@ def add_label(commands: Commands) -> None:
     add_command(
         commands,
         "label",
-        "write rows of the target to be labelled",
+        "write rows of the target to be labeled",
         _LABEL_OPTIONS,
         label_command,
         needs=("target", "label", "out"),

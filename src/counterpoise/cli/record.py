@@ -230,7 +230,7 @@ def _performance(record: Report) -> Iterator[Block]:
 def _estimates(
     metrics: Section, where: str, contradicted: bool = False
 ) -> Iterator[Block]:
-    """Return a table a metric, of estimates that labelled rows do not contradict."""
+    """Return a table a metric, of estimates that labeled rows do not contradict."""
     for name, one in metrics.items():
         rows = tuple(
             (
@@ -240,7 +240,7 @@ def _estimates(
             )
             for kind in ESTIMATES
             if one[kind] is not None
-            and not (contradicted and kind not in ("source", "labelled"))
+            and not (contradicted and kind not in ("source", "labeled"))
         )
         guess = one.get("baseline")
         if guess is not None:
@@ -301,7 +301,7 @@ def _proof(weights: Section) -> str:
         holds = "holds" if proof["holds"] else "DOES NOT HOLD"
         return f"proof {holds}: {proof['words']}"
     if weights["chosen"] == "UniformWeights":
-        return "nothing is proved: all weights are one, nothing was minimised"
+        return "nothing is proved: all weights are one, nothing was minimized"
     return (
         "nothing is proved for this method; held-out log-loss of training against "
         f"new rows {_number(proof['objective'])}"

@@ -198,7 +198,7 @@ def of_training_rows(
     path : Path
         Of its file.
     table : TableFile
-        Labelled rows.
+        Labeled rows.
     n_rows : int
         How many of them count.
     """
@@ -206,13 +206,13 @@ def of_training_rows(
         yield Notice(
             table.path,
             " is the table that the model was fitted to: its rows flatter the model, "
-            "give labelled rows that it has not seen",
+            "give labeled rows that it has not seen",
         )
     elif n_rows == np.size(getattr(model, "weights_", ())):
         yield Notice(
             "the model was fitted to as many rows as ",
             table.path,
-            " has: if they are these, they flatter it; give labelled rows that it has "
+            " has: if they are these, they flatter it; give labeled rows that it has "
             "not seen",
         )
 

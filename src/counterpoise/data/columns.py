@@ -22,7 +22,7 @@ from counterpoise.data.table import (
 from counterpoise.linalg.arrays import Array, Indices, row_keys
 
 # -----------------------------------------------------------------------------
-# The privacy floor: of groups so small nothing is told, so nobody is recognised.
+# The privacy floor: of groups so small nothing is told, so nobody is recognized.
 # -----------------------------------------------------------------------------
 
 

@@ -326,12 +326,12 @@ class TableEncoder(BaseEstimator):
                   differ from the median; so zeros and ones stay), missing values the
                   median; and ``age: missing``, 0 or 1, if any are
     booleans      numbers
-    categories    ``colour=red`` and so on, 0 or 1, for each that is not rare;
-                  ``colour: rare`` for those with less than 1 % of both samples or
+    categories    ``color=red`` and so on, 0 or 1, for each that is not rare;
+                  ``color: rare`` for those with less than 1 % of both samples or
                   fewer than 10 rows (in tables of less than 200 rows, 1 in 20);
-                  ``colour: unseen`` for rare ones that the source does not have, if
+                  ``color: unseen`` for rare ones that the source does not have, if
                   these are more of the target than chance explains;
-                  ``colour: missing`` if any are
+                  ``color: missing`` if any are
     dates         seconds since 1970, as numbers, and ``when: month`` (1 to 12),
                   ``when: weekday`` (0 is Monday) and ``when: hour`` by the clock of
                   their own time zone, as numbers, those of the three that vary

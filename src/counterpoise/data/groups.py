@@ -152,7 +152,7 @@ def with_units(
 # -----------------------------------------------------------------------------
 
 
-# Rank correlation of neighbours from which on they are alike, if it is no chance at
+# Rank correlation of neighbors from which on they are alike, if it is no chance at
 # this level; and rows of a sample that are looked at, the first, and needed.
 ALIKE, ALIKE_LEVEL, ROWS_SEEN, FEWEST_ROWS = 0.3, 0.001, 5_000, 50
 # Different values, times that each is there on the average, and the share of the
@@ -163,7 +163,7 @@ FEWEST_VALUES, REPEATS, SHARED = 10, 3.0, 0.1
 def dependence_question(samples: Samples, names: list[str]) -> Finding | None:
     r"""Return a hint where rows look dependent; else None.
 
-    Neighbours are alike: in one of the samples, of at least 50 rows, the rank
+    Neighbors are alike: in one of the samples, of at least 50 rows, the rank
     correlation r of a column's successive values, in the order in which the rows came,
     is at least 0.3 and :math:`r \sqrt n` above the normal quantile of
     :math:`1 - 0.001 / (2 d)` for d columns, by the first 5,000 rows. Columns in
@@ -204,7 +204,7 @@ def dependence_question(samples: Samples, names: list[str]) -> Finding | None:
 
 
 def alike_neighbors(X: Array) -> tuple[float, int]:
-    """Return the largest rank correlation of neighbours, and its column; -1 for none.
+    """Return the largest rank correlation of neighbors, and its column; -1 for none.
 
     Examples
     --------
@@ -414,8 +414,8 @@ def by_chance(statistics: Array) -> PermutationPValues:
     spread = statistics.std(axis=0)
     varies = spread > _ROUNDING * np.maximum(np.abs(statistics).max(axis=0), 1e-300)
     z = np.zeros_like(statistics)
-    centred = statistics[:, varies] - statistics[:, varies].mean(axis=0)
-    z[:, varies] = centred / spread[varies]
+    centered = statistics[:, varies] - statistics[:, varies].mean(axis=0)
+    z[:, varies] = centered / spread[varies]
     alone = (z >= z[0] - _ROUNDING).mean(axis=0)
     corrected = (z.max(axis=1)[:, None] >= z[0] - _ROUNDING).mean(axis=0)
     return PermutationPValues(alone, corrected)

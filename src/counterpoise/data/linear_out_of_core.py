@@ -46,7 +46,7 @@ class RowsToFit:
     weights: Array
 
 
-# Makes labelled rows of a block's rows and the place of the first of them.
+# Makes labeled rows of a block's rows and the place of the first of them.
 Reads = Callable[[Rows, int], RowsToFit]
 Parts = Sequence[tuple[Blocks, Reads]]
 
@@ -72,7 +72,7 @@ class Regression:
 
 
 def ridge_by_passes(parts: Parts, alpha: float, *, intercept: bool) -> Regression:
-    r"""Return the minimiser of the ridge objective, in two passes.
+    r"""Return the minimizer of the ridge objective, in two passes.
 
     .. math:: \sum_i w_i (y_i - x_i'\beta - b)^2 + \alpha |\beta|^2
 
@@ -98,7 +98,7 @@ def logistic_by_passes(
     tol: float = 1e-10,
     max_iter: int = 100,
 ) -> Regression:
-    r"""Return the minimiser of the penalised log loss, by Newton steps, a pass each.
+    r"""Return the minimizer of the penalized log loss, by Newton steps, a pass each.
 
     .. math:: -\sum_i w_i \log \mathrm{softmax}(B x_i + b)_{y_i}
         + \frac{\rho}{2} |B|^2

@@ -130,7 +130,7 @@ _BUDGET: ContextVar[int] = ContextVar("memory_budget", default=2**30)
 
 
 def current_budget() -> int:
-    """Return the largest size, in bytes, of an array of rows x centres.
+    """Return the largest size, in bytes, of an array of rows x centers.
 
     Examples
     --------

@@ -94,11 +94,11 @@ class RowUnits:
     def of_time(
         cls, time: object, time_target: object, source: Matrix, target: Matrix
     ) -> "RowUnits":
-        r"""Return blocks of neighbours in time, in each sample by itself.
+        r"""Return blocks of neighbors in time, in each sample by itself.
 
         A sample of n rows has :math:`n / (5 \tau)` blocks of about equal length, but no
         fewer than 6 and no more than 20, with :math:`\tau` the longest memory of a
-        column in either sample (`memory`): the means of neighbouring blocks of an
+        column in either sample (`memory`): the means of neighboring blocks of an
         autoregression have a correlation of 0.06 then. Rows of one time are in one
         block.
 

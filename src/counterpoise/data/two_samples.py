@@ -30,7 +30,7 @@ FEWEST_DIFFERENT = 50
 
 
 def folds(rows: Matrix, n_folds: int, seed: int) -> Indices:
-    """Return the fold of each row, by chance, equal neighbours in one fold.
+    """Return the fold of each row, by chance, equal neighbors in one fold.
 
     A copy of a row in another fold would not be held out. Where there are hardly any
     different rows, copies are dealt out all the same.

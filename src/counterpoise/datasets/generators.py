@@ -476,7 +476,7 @@ def make_uncovered_cluster(
         the target, which points along the diagonal; at 0 the covered part is
         distributed as the source.
     distance : float
-        First coordinate of the cluster's centre, in standard deviations of the source.
+        First coordinate of the cluster's center, in standard deviations of the source.
     spread : float
         Standard deviation of every column of the cluster.
     random_state : int, Generator, RandomState or None

@@ -125,7 +125,7 @@ class PartialDomainClassifier(
     A network has features f, class probabilities p and a discriminator d, the
     probability of the target. With weights :math:`\gamma` of the classes, :math:`c_i`
     the class of source row i, H entropies in nats, and means over batches of either
-    sample, it minimises
+    sample, it minimizes
 
     .. math::
 
@@ -343,7 +343,7 @@ class PartialDomainClassifier(
         Parameters
         ----------
         X : array of shape (n, d); with an extractor of any shape (n, ...)
-            The labelled source rows.
+            The labeled source rows.
         y : array of shape (n,)
             Their classes.
         X_target : array of shape (m, d), or a tuple of such
@@ -602,7 +602,7 @@ class PartialDomainClassifier(
         self, network: DomainNetwork, memory: Memory, stopped: bool
     ) -> None:
         """Set the fitted attributes, except the prior."""
-        # In double precision a row's answer does not depend on its neighbours.
+        # In double precision a row's answer does not depend on its neighbors.
         self.network_ = network.eval() if network.tuned else network.eval().double()
         self.history_ = memory.history
         self.n_iter_ = memory.done

@@ -63,7 +63,7 @@ def domain_entropies(odds: Tensor) -> Tensor:
 def mean_entropy(odds: Tensor) -> Tensor:
     """Return 1 + H(d), a constant to the gradient: rows of unclear domain count more.
 
-    It lies between 1 and 1 + log 2. Were it no constant, minimising over the
+    It lies between 1 and 1 + log 2. Were it no constant, minimizing over the
     discriminator would pay for confidence, and over the features against alignment.
     """
     return 1.0 + domain_entropies(odds).detach()

@@ -266,8 +266,8 @@ def linear_auc(features: Array, features_target: Array) -> float | None:
     if min(map(len, samples)) < FEWEST_JUDGED:
         return None
     fitted = [part[::2] for part in samples]
-    centred = np.vstack([part - part.mean(axis=0) for part in fitted])
-    spread = centred.T @ centred / len(centred)
+    centered = np.vstack([part - part.mean(axis=0) for part in fitted])
+    spread = centered.T @ centered / len(centered)
     d = spread.shape[0]
     spread[np.diag_indices(d)] += (
         ADDED_VARIANCE * np.trace(spread) / d + np.finfo(float).tiny

@@ -55,7 +55,7 @@ def draw_roc(ax: "Axes", overlap: "Section") -> None:
     ax.text(0.62, 0.55, "guessing", color=MUTED, ha="left", va="top")
     ax.set(xlim=(0, 1), ylim=(0, 1.005))
     percent_ticks(ax.xaxis, ax.yaxis)
-    set_labels(ax, "training rows mistaken for new ones", "new rows recognised")
+    set_labels(ax, "training rows mistaken for new ones", "new rows recognized")
 
 
 def draw_overlap(ax: "Axes", section: "Section") -> None:
@@ -335,10 +335,10 @@ def _draw_history(
 ESTIMATE_NAMES = {
     "source": "training data",
     "weighted": "weighted",
-    "direct": "modelled",
+    "direct": "modeled",
     "doubly_robust": "both together",
     "confidence": "own confidence",
-    "labelled": "labelled new rows",
+    "labeled": "labeled new rows",
 }
 _ALERT_COLORS = {"inputs": PURPLE, "risk": ORANGE, "estimate": GREEN}
 _MOST_TICKS = 6

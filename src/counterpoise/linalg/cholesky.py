@@ -374,8 +374,8 @@ def _first_pool(rows: Array) -> Indices:
     spread = np.linspace(0, n - 1, min(n, POOL_ROWS)).astype(np.intp)
     pool = np.unique(np.concatenate([spread, rows.argmin(axis=0), rows.argmax(axis=0)]))
     middle = 0.5 * (rows.min(axis=0) + rows.max(axis=0))
-    centred = rows[pool] - middle
-    nearest = int(np.argmin(np.einsum("ij,ij->i", centred, centred)))
+    centered = rows[pool] - middle
+    nearest = int(np.argmin(np.einsum("ij,ij->i", centered, centered)))
     return np.concatenate([pool[nearest:], pool[:nearest]])
 
 

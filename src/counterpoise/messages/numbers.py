@@ -103,7 +103,7 @@ LONGEST_NAME, LONGEST_LABEL = 60, 22
 def readable(text: str, longest: int = LONGEST_NAME) -> str:
     r"""Return a name that can be seen, on one line and not too long.
 
-    Control characters and those that turn the direction of writing are spelt out;
+    Control characters and those that turn the direction of writing are spelled out;
     a space that does not break is a space.
 
     Examples

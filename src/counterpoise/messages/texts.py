@@ -64,7 +64,7 @@ NOUNS: Mapping[str, Mapping[str, str]] = {
 
 _NOT_FOR_A_MONITOR = ""
 _UNIT = "{the_source}'s values: another unit?"
-_BY_CHANCE = "the labelled {target_rows} are drawn from {the_target} by chance"
+_BY_CHANCE = "the labeled {target_rows} are drawn from {the_target} by chance"
 
 TEXTS: Mapping[str, str | Mapping[str, str]] = {
     # -- diagnosis: the verdict and the next step ------------------------------------
@@ -147,7 +147,7 @@ TEXTS: Mapping[str, str | Mapping[str, str]] = {
     },
     "labels_needed": {
         "python": "No look at the columns can tell whether the label depends on them "
-        "in the target as it does in the source: a few labelled target rows can.",
+        "in the target as it does in the source: a few labeled target rows can.",
         "monitor": _NOT_FOR_A_MONITOR,
     },
     # -- diagnosis: what was found beside the verdict --------------------------------
@@ -183,7 +183,7 @@ TEXTS: Mapping[str, str | Mapping[str, str]] = {
     "changed_correlation": "{columns:pair} (rank correlation {source:signed} in "
     "{the_source}, {target:signed} in {the_target})",
     "rounding": "{The_source} and {the_target} record {columns:names} to different "
-    "digits. Classifiers and neighbourhoods look past that here, but a model that was "
+    "digits. Classifiers and neighborhoods look past that here, but a model that was "
     "trained on one may not: round both alike.",
     "spellings": "{The_target} {seems} to spell categories of {the_source} otherwise: "
     "{spellings:join, }{more:more}. To a model these are new categories: spell both "
@@ -212,10 +212,10 @@ TEXTS: Mapping[str, str | Mapping[str, str]] = {
     "groups: rows of a group are held out together, and intervals and p-values are of "
     "these. The smallest p-value that so many can reach is {smallest_p:.2g}.",
     "rows_in_time": "Rows belong to {n_source:,} source and {n_target:,} target "
-    "blocks of time: neighbours in time are held out together, and intervals and "
+    "blocks of time: neighbors in time are held out together, and intervals and "
     "p-values are of these. The smallest p-value that so many can reach is "
     "{smallest_p:.2g}.",
-    "dependent_neighbors": "Rows look dependent: neighbours in {sample} are alike "
+    "dependent_neighbors": "Rows look dependent: neighbors in {sample} are alike "
     "(rank correlation {correlation:.2f} of successive values of '{column}'). {say}",
     "source_sample": "{the_source}",
     "target_sample": "{the_target}",
@@ -258,20 +258,20 @@ TEXTS: Mapping[str, str | Mapping[str, str]] = {
     "right",
     "assumes_confidence": "{same_law}, and rows with equal probabilities of the model "
     "have labels alike",
-    "assumes_labelled": _BY_CHANCE,
-    "assumes_labelled_and_source": f"{_BY_CHANCE}, and, what they do not contradict, "
+    "assumes_labeled": _BY_CHANCE,
+    "assumes_labeled_and_source": f"{_BY_CHANCE}, and, what they do not contradict, "
     "{same_law}",
-    "label_check": "{n_labelled} labelled {target_rows} and what {the_source} {says} "
+    "label_check": "{n_labeled} labeled {target_rows} and what {the_source} {says} "
     "of them: {loss}of {n_directions} directions the labels differ most {strongest} "
     "({difference:+.3g}, standard error {error:.2g}), p {p_value:p} over all: "
     "{conclusion}",
     "label_check_loss": "the loss differs by {difference:+.3g} (standard error "
     "{error:.2g}); ",
     "labels_contradict": "{changed_law}, or {the_target} {is} not where {the_source} "
-    "{is}: go by the labelled rows",
+    "{is}: go by the labeled rows",
     "labels_agree": "no {change_of_law} is seen",
     "narrow_enough": "the interval is {width:.0%} as wide as the score: narrow enough",
-    "required_labels": "about {n_labels} labelled {target_rows}, drawn by chance, "
+    "required_labels": "about {n_labels} labeled {target_rows}, drawn by chance, "
     "would make the interval {precision:.0%} as wide as the score (now "
     "{width:.0%}){more}{of_all}",
     "more_than_available": ", more than the {n_target} that there are",
@@ -297,7 +297,7 @@ TEXTS: Mapping[str, str | Mapping[str, str]] = {
     "adapt_risk": "adapt again: the inputs have changed, and the risk has risen with "
     "them",
     "label_risk": "label rows: the risk has risen without a change of the inputs, so "
-    "that p(y | x) has changed; weights do not mend that, a fit to newly labelled "
+    "that p(y | x) has changed; weights do not mend that, a fit to newly labeled "
     "rows does",
     # -- adaptation and weights: warnings and refusals --------------------------------
     "far_target": {
@@ -311,12 +311,12 @@ TEXTS: Mapping[str, str | Mapping[str, str]] = {
         "files in other units, or transformed already?",
     },
     "time_order": {
-        "python": "neighbouring rows of X are near-duplicates, as in a time series: "
+        "python": "neighboring rows of X are near-duplicates, as in a time series: "
         'folds drawn by chance flatter every model. cv="blocks" holds out runs of '
-        "neighbouring rows",
-        "terminal": "neighbouring training rows are near-duplicates, as in a time "
+        "neighboring rows",
+        "terminal": "neighboring training rows are near-duplicates, as in a time "
         "series: folds drawn by chance flatter every model. --time COLUMN holds out "
-        "runs of neighbouring rows",
+        "runs of neighboring rows",
     },
     "not_converged": {
         "python": "{estimator}: {solution}; raise max_iter or max_time, or accept a "

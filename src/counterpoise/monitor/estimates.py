@@ -26,7 +26,7 @@ from counterpoise.performance.metrics import Metric, Predictions
 # How far earlier estimates missed what labels showed, and what later ones owe to it.
 #
 # An estimate without labels holds if p(y | x) is what it was. Labels tell whether it
-# is: of an earlier chunk k let :math:`\delta_k` be the mean loss of its labelled rows
+# is: of an earlier chunk k let :math:`\delta_k` be the mean loss of its labeled rows
 # (30 at least) less its estimate, and :math:`\sigma_k^2` the variance that rows and
 # labels drawn by chance give that difference. While
 #
@@ -199,7 +199,7 @@ def spent(alpha: float, t: int) -> float:
 def shares_of(scores: Array, scores_target: Array) -> Array:
     """Return the shares of rows that make them stand for a target, sum one.
 
-    The odds of a ridge-penalised logistic regression, cut at their 99 % quantile.
+    The odds of a ridge-penalized logistic regression, cut at their 99 % quantile.
     """
     n, m = len(scores), len(scores_target)
     X = np.vstack([scores, scores_target])
@@ -234,8 +234,8 @@ class LabelFree:
         The metric's.
     sign : float
         One where higher is worse.
-    losses, modelled : array of shape (n,)
-        The metric at reference rows, and as modelled out of fold; empty for metrics
+    losses, modeled : array of shape (n,)
+        The metric at reference rows, and as modeled out of fold; empty for metrics
         that are no means.
     reference : float
         The metric's value on the reference.
@@ -246,7 +246,7 @@ class LabelFree:
     name: str
     sign: float
     losses: Array
-    modelled: Array
+    modeled: Array
     model: LossModel | None
     reference: float
     answers: Predictions | None = field(default=None, repr=False)
@@ -274,34 +274,34 @@ class LabelFree:
             features, losses, np.ones(losses.size), features[:1], seed, curve=False
         )
         line = _line_of(answers, labels)
-        modelled = _halfway(model.rows, line, metric, answers)
+        modeled = _halfway(model.rows, line, metric, answers)
         return cls(
             metric.name,
             sign,
             losses,
-            modelled,
+            modeled,
             model,
             reference,
             line=line,
-            block_misses=misses_of_blocks(losses - modelled),
+            block_misses=misses_of_blocks(losses - modeled),
         )
 
     def at(self, metric: Metric, features: Array, answers: Predictions) -> Array:
-        """Return the modelled loss of the rows of a chunk; empty where none is."""
+        """Return the modeled loss of the rows of a chunk; empty where none is."""
         if self.model is None:
             return np.zeros(0)
         return _halfway(self.model.at(features), self.line, metric, answers)
 
-    def estimate(self, modelled: Array, shares: Array) -> Rise:
-        """Return the mean loss of a chunk, by what is modelled there."""
-        n, m = self.losses.size, modelled.size
-        rest = self.losses - self.modelled
-        value = float(modelled.mean() + shares @ rest)
-        noise = float(modelled.var(ddof=1)) / m if m > 1 else np.inf
+    def estimate(self, modeled: Array, shares: Array) -> Rise:
+        """Return the mean loss of a chunk, by what is modeled there."""
+        n, m = self.losses.size, modeled.size
+        rest = self.losses - self.modeled
+        value = float(modeled.mean() + shares @ rest)
+        noise = float(modeled.var(ddof=1)) / m if m > 1 else np.inf
         error = np.sqrt(noise + float(shares**2 @ rest**2))
         apart = shares - 1.0 / n
-        rise = float(modelled.mean() - self.modelled.mean() + apart @ rest)
-        steady = noise + float(self.modelled.var(ddof=1)) / n
+        rise = float(modeled.mean() - self.modeled.mean() + apart @ rest)
+        steady = noise + float(self.modeled.var(ddof=1)) / n
         rise_error = np.sqrt(steady + float(apart**2 @ rest**2))
         degrees = max(min(m, effective_sample_size(shares)) - 1.0, 1.0)
         chance = float(shares @ rest**2) / m

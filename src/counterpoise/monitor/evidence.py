@@ -279,7 +279,7 @@ class InputsEvidence:
         self.center, spread = raw.mean(axis=0), raw.std(axis=0)
         self.spread = np.where(spread > 1e-12, spread, 1.0)
         scores = (raw - self.center) / self.spread
-        # The median distance between rows, each with its neighbour in the order.
+        # The median distance between rows, each with its neighbor in the order.
         distances = np.linalg.norm(scores[1:] - scores[:-1], axis=1)
         width = max(float(np.median(distances)), 1e-6)
         self.frequencies = rng.standard_normal((d, _N_FEATURES)) / width
@@ -422,7 +422,7 @@ def _normal_scores(rows: Array, sorted_columns: Array) -> Array:
 
 
 # -----------------------------------------------------------------------------
-# Labelled rows of the stream, as bounded losses for the evidence of a higher risk.
+# Labeled rows of the stream, as bounded losses for the evidence of a higher risk.
 # -----------------------------------------------------------------------------
 
 
@@ -432,7 +432,7 @@ _BOUND_QUANTILE, _SHARE_FOR_BOUND = 0.99, 0.2
 
 
 @dataclass(init=False, eq=False, repr=False)
-class LabelledRisk:
+class LabeledRisk:
     r"""The evidence that a metric has become worse, in the metric's own units.
 
     Parameters
@@ -483,6 +483,6 @@ class LabelledRisk:
         self.evidence = RiskEvidence(losses, allowed)
 
     def add(self, values: Array) -> None:
-        """Take the metric's values at the labelled rows of a batch."""
+        """Take the metric's values at the labeled rows of a batch."""
         losses = 1.0 - values if self.higher_is_better else values
         self.evidence.add(np.clip(losses / self.bound, 0.0, 1.0))

@@ -30,7 +30,7 @@ from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.errors import InvalidInputError, InvalidTypeError, suppress_warnings
 from counterpoise.linalg.arrays import Array
 from counterpoise.monitor.estimates import LabelFree, shares_of, spent
-from counterpoise.monitor.evidence import InputsEvidence, LabelledRisk
+from counterpoise.monitor.evidence import InputsEvidence, LabeledRisk
 from counterpoise.monitor.results import (
     ESTIMATE,
     INPUTS,
@@ -55,7 +55,7 @@ from counterpoise.monitor.state import (
     is_seen,
     keys_of_ids,
     keys_of_rows,
-    labelled_part,
+    labeled_part,
     place_labels,
     places_of,
     rows_to_keep,
@@ -72,7 +72,7 @@ from counterpoise.performance.metrics import (
 from counterpoise.shift.support import NO_OVERLAP_ABOVE, overlap_between
 from counterpoise.shift.two_sample_tests import mmd
 
-# With fewer labelled rows nothing can be told for years.
+# With fewer labeled rows nothing can be told for years.
 FEWEST_REFERENCE_ROWS = 50
 # Chunks of fewer rows are said to be too small; their rows count in the evidence.
 FEWEST_ROWS_TO_JUDGE = 30
@@ -97,7 +97,7 @@ class ModelMonitor:
 
     ========  =====  =================================================================
     inputs    2/5    rows come from elsewhere than the reference's (`InputsEvidence`)
-    risk      2/5    labelled rows have a mean loss above the reference's by more than
+    risk      2/5    labeled rows have a mean loss above the reference's by more than
                      `tolerance` (`RiskEvidence`)
     estimate  1/5    without labels the estimate has risen by more than `tolerance`
                      (`label_free`); exact as far as Student's intervals are
@@ -110,7 +110,7 @@ class ModelMonitor:
     model : fitted predictor
         An `Adapted` or anything that predicts.
     X, y : table of shape (n, d), array of shape (n,)
-        Labelled reference rows that the model has not seen.
+        Labeled reference rows that the model has not seen.
     scoring : str, callable, sequence of them, or None
         See `estimate_performance`. The first that is a mean over rows is the risk.
     confidence_level : float
@@ -132,7 +132,7 @@ class ModelMonitor:
 
     Notes
     -----
-    Rows are taken for independent draws, and labelled ones for drawn by chance from
+    Rows are taken for independent draws, and labeled ones for drawn by chance from
     their chunk; seasons that the reference has not seen are a change of the inputs.
     After an alert the monitor goes on, and each kind is raised once: adapt, and watch
     the new model anew.
@@ -260,7 +260,7 @@ class ModelMonitor:
             if not new.all():
                 if y is not None:
                     y = np.asarray(y, dtype=object).reshape(-1)
-                    labelled_part(y, n, state)
+                    labeled_part(y, n, state)
                     y, _ = with_first_labels(keys, y)
                 been = is_seen(state.chunks, keys)
                 notes, alerts = self._came_again(
@@ -307,7 +307,7 @@ class ModelMonitor:
             notes.append("out of order: before the chunk that came last")
         answers = Predictions.of(state.model, [X], state.is_classifier)
         # What is wrong with labels is said before anything is counted.
-        rows, labels = labelled_part(y, len(numbers), state)
+        rows, labels = labeled_part(y, len(numbers), state)
         chunk = SeenChunk(len(state.chunks) + 1, time, len(numbers), digest)
         state.chunks.append(chunk)
         state.inputs.add(numbers)
@@ -316,8 +316,8 @@ class ModelMonitor:
         state.keep_answers(chunk, answers)
         state.keep_keys(chunk, keys)
         self._count_labels(chunk, answers.take(rows), labels)
-        if chunk.labelled is not None:
-            chunk.labelled[rows] = True
+        if chunk.labeled is not None:
+            chunk.labeled[rows] = True
         result = ChunkResult(
             number=chunk.number,
             time=time,
@@ -370,9 +370,9 @@ class ModelMonitor:
         for k in np.unique(number[there & (number >= 0)]):
             rows = np.flatnonzero(there & (number == k))
             rows = rows[np.sort(np.unique(place[rows], return_index=True)[1])]
-            known = chunks[k].labelled
+            known = chunks[k].labeled
             if known is None:
-                too_late += max(rows.size - chunks[k].n_labelled, 0)
+                too_late += max(rows.size - chunks[k].n_labeled, 0)
                 continue
             rows = rows[~known[place[rows]]]
             if rows.size:
@@ -391,11 +391,11 @@ class ModelMonitor:
             "counted"
         ]
         alerts: tuple[Alert, ...] = ()
-        rows, _ = labelled_part(y, chunk.n_rows, self._state)
-        if chunk.labelled is None and rows.size > chunk.n_labelled:
-            notes.append(f"{rows.size - chunk.n_labelled} {_TOO_LATE}")
-        elif chunk.labelled is not None:
-            new = rows[~chunk.labelled[rows]]
+        rows, _ = labeled_part(y, chunk.n_rows, self._state)
+        if chunk.labeled is None and rows.size > chunk.n_labeled:
+            notes.append(f"{rows.size - chunk.n_labeled} {_TOO_LATE}")
+        elif chunk.labeled is not None:
+            new = rows[~chunk.labeled[rows]]
             if new.size:
                 values = np.asarray(y, dtype=object).reshape(-1)[new]
                 alerts = self._labels_of(chunk, new, values)
@@ -430,13 +430,13 @@ class ModelMonitor:
         realized = realized_of(state, self._metrics, chunk)
         for row in state.history:
             if row["chunk"] == chunk.number and row["metric"] in realized:
-                row |= _labelled_part_of_history(realized[row["metric"]])
+                row |= _labeled_part_of_history(realized[row["metric"]])
         return new_alerts(state, chunk, ChunkEvidence(covered=chunk.covered))
 
     def _count_labels(
         self, chunk: SeenChunk, answers: Predictions, labels: NDArray[Any]
     ) -> None:
-        """Let labelled rows speak for the risk, and count them in."""
+        """Let labeled rows speak for the risk, and count them in."""
         if len(labels) == 0:
             return
         state = self._state
@@ -542,7 +542,7 @@ class ModelMonitor:
 
 
 # -----------------------------------------------------------------------------
-# The reference: the model, and labelled rows that it has not seen.
+# The reference: the model, and labeled rows that it has not seen.
 # -----------------------------------------------------------------------------
 
 
@@ -610,7 +610,7 @@ def reference_state(
         ),
         reference={m.name: m.value(answers, answers.rows, labels) for m in wanted},
         inputs=inputs,
-        risk=LabelledRisk(risk, values, tolerance, seed),
+        risk=LabeledRisk(risk, values, tolerance, seed),
         estimates=[
             LabelFree.of(metric, answers.take(some), labels[some], features, seed)
             for metric in wanted
@@ -794,7 +794,7 @@ def columns_with_evidence(state: MonitorState, most: int = 5) -> list[str]:
 def realized_of(
     state: MonitorState, metrics: Sequence[Metric], chunk: SeenChunk
 ) -> dict[str, dict[str, Any]]:
-    """Return every metric of the labelled rows of a chunk, with its interval."""
+    """Return every metric of the labeled rows of a chunk, with its interval."""
     result: dict[str, dict[str, Any]] = {}
     for metric in metrics:
         known = chunk.tallies.get(metric.name)
@@ -835,7 +835,7 @@ def row_of_history(
         "estimated_high": estimated.get("high"),
         "estimated_low_all": estimated.get("low_all"),
         "estimated_high_all": estimated.get("high_all"),
-        **_labelled_part_of_history(realized),
+        **_labeled_part_of_history(realized),
         "auc": drift.get("auc"),
         "auc_low": drift.get("auc_low"),
         "auc_high": drift.get("auc_high"),
@@ -850,12 +850,12 @@ def row_of_history(
     }
 
 
-def _labelled_part_of_history(realized: Mapping[str, Any]) -> dict[str, Any]:
+def _labeled_part_of_history(realized: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "realized": realized.get("value"),
         "realised_low": realized.get("low"),
         "realised_high": realized.get("high"),
-        "n_labelled": realized.get("n", 0),
+        "n_labeled": realized.get("n", 0),
     }
 
 

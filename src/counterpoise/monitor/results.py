@@ -126,7 +126,7 @@ class ChunkResult:
                 f"{one['high']:.4g})"
             )
         for metric, one in self.realized.items():
-            parts.append(f"  {metric}: {one['value']:.4g} of {one['n']} labelled rows")
+            parts.append(f"  {metric}: {one['value']:.4g} of {one['n']} labeled rows")
         parts += [f"  alert: {one}" for one in self.alerts]
         parts += [f"  note: {one}" for one in self.notes]
         return "\n".join(parts)

@@ -22,7 +22,7 @@ from counterpoise.monitor.estimates import (
     excess_error,
     value_and_error,
 )
-from counterpoise.monitor.evidence import InputsEvidence, LabelledRisk
+from counterpoise.monitor.evidence import InputsEvidence, LabeledRisk
 from counterpoise.monitor.results import Alert
 from counterpoise.performance.metrics import (
     ClassifierPredictions,
@@ -200,7 +200,7 @@ _BYTES_OF_KEYS = 1_000_000
 
 @dataclass
 class Tally:
-    """Labelled rows of a chunk: how many, their sum and their sum of squares."""
+    """Labeled rows of a chunk: how many, their sum and their sum of squares."""
 
     n: int = 0
     total: float = 0.0
@@ -230,7 +230,7 @@ class SeenChunk:
     # What the model said of the rows, for labels to come; None when given up.
     said: dict[str, NDArray[Any]] | None = None
     # Which of them have their labels.
-    labelled: NDArray[np.bool_] | None = None
+    labeled: NDArray[np.bool_] | None = None
     # What tells the rows from others (`seen_rows`); None when given up or not told.
     keys: NDArray[np.uint64] | None = None
     covered: float | None = None
@@ -238,7 +238,7 @@ class SeenChunk:
     estimated: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
-    def n_labelled(self) -> int:
+    def n_labeled(self) -> int:
         """How many of the rows have had their labels counted."""
         return max((known.n for known in self.tallies.values()), default=0)
 
@@ -269,7 +269,7 @@ class MonitorState:
     scores: Array
     reference: dict[str, float]
     inputs: InputsEvidence
-    risk: LabelledRisk
+    risk: LabeledRisk
     estimates: list[LabelFree]
     chunks: list[SeenChunk] = field(default_factory=list)
     history: list[dict[str, Any]] = field(default_factory=list)
@@ -301,8 +301,8 @@ class MonitorState:
     def excess_error(self, one: LabelFree) -> ExcessError:
         """Return what chance does not explain of how far estimates have missed."""
         result = [chunk.miss(one.name) for chunk in self.chunks]
-        labelled = excess_error(miss for miss in result if miss)
-        return max(excess_error(one.block_misses), labelled)
+        labeled = excess_error(miss for miss in result if miss)
+        return max(excess_error(one.block_misses), labeled)
 
     def encoded(self, table: Table) -> Array:
         """Return a chunk as numbers that can be compared with the reference's.
@@ -348,14 +348,14 @@ class MonitorState:
         # In full precision: rounded, large predictions would lose small residuals, and
         # probabilities next to one their logarithms.
         chunk.said = dict(answers.said)
-        chunk.labelled = np.zeros(chunk.n_rows, dtype=bool)
+        chunk.labeled = np.zeros(chunk.n_rows, dtype=bool)
         kept = 0
         for one in reversed(self.chunks):
             if one.said is None:
                 continue
             kept += sum(said.nbytes for said in one.said.values())
             if kept > _BYTES_WAITING:
-                one.said = one.labelled = None
+                one.said = one.labeled = None
 
 
 def rows_to_keep(n: int, n_columns: int) -> int:
@@ -373,7 +373,7 @@ def digest_of(numbers: Array) -> str:
 def tally(
     metric: Metric, known: Tally, answers: Predictions, labels: NDArray[Any]
 ) -> None:
-    """Count labelled rows in."""
+    """Count labeled rows in."""
     rows = answers.rows
     if metric.by_row is not None:
         values = metric.rows(answers, rows, labels)
@@ -392,7 +392,7 @@ def tally(
 # -----------------------------------------------------------------------------
 
 
-def labelled_part(
+def labeled_part(
     y: ArrayLike | None, n: int, state: MonitorState
 ) -> tuple[Indices, NDArray[Any]]:
     """Return which rows have a label, and these labels.
@@ -435,14 +435,14 @@ def place_labels(
     is_table = hasattr(rows, "columns") or hasattr(rows, "schema") or np.ndim(rows) != 1
     if is_table or (np.size(rows) and np.asarray(rows).dtype.kind not in "iu"):
         answers = Predictions.of(state.model, [rows], state.is_classifier)
-        there, labels = labelled_part(y, len(answers.rows), state)
+        there, labels = labeled_part(y, len(answers.rows), state)
         return answers.take(there), labels
     places = np.asarray(rows, dtype=np.intp)
     if values.size != places.size:
         raise InvalidInputError(
             f"y has {values.size} entries, and rows has {places.size}"
         )
-    if chunk.said is None or chunk.labelled is None:
+    if chunk.said is None or chunk.labeled is None:
         raise InvalidInputError(
             f"the model's answers of chunk {chunk.time!r} are no longer kept: give the "
             "rows themselves instead of their places"
@@ -451,14 +451,14 @@ def place_labels(
         raise InvalidInputError(
             f"rows must be from 0 to {chunk.n_rows - 1}, the chunk has {chunk.n_rows}"
         )
-    twice = np.unique(places).size < places.size or chunk.labelled[places].any()
+    twice = np.unique(places).size < places.size or chunk.labeled[places].any()
     if twice:
         raise InvalidInputError(
             f"some rows of chunk {chunk.time!r} have a label already: a label counts "
             "once"
         )
-    there, labels = labelled_part(y, places.size, state)
-    chunk.labelled[places[there]] = True
+    there, labels = labeled_part(y, places.size, state)
+    chunk.labeled[places[there]] = True
     kind = ClassifierPredictions if state.is_classifier else RegressorPredictions
     classes = None if state.classes is None else np.asarray(state.classes)
     return kind(chunk.said, classes).take(places[there]), labels

@@ -295,7 +295,7 @@ def train(
 ) -> Solution:
     """Return the solution of the solver loop, and add a record a round to `rounds`.
 
-    Without hidden layers one exact programme. By "auto", with constraints prox-linear
+    Without hidden layers one exact program. By "auto", with constraints prox-linear
     rounds; else direct ones, proved or not.
 
     Parameters
@@ -453,7 +453,7 @@ class ConvexNetwork(BaseEstimator):
         sample_weight : array of shape (n,), optional
             What the rows count; only their ratios matter.
         X_target : array-like, frame, or tuple of them, optional
-            Unlabelled rows, which `target_mean` is about.
+            Unlabeled rows, which `target_mean` is about.
         groups : array of shape (n,), optional
             The group of every row, which `group_means` is about.
 

@@ -464,7 +464,7 @@ def limits_on_rows(
     truth : array of shape (n, n_outputs)
         What the outputs should be, in the units of training.
     target, target_share : arrays or None
-        Unlabelled rows in the user's units, and what they count.
+        Unlabeled rows in the user's units, and what they count.
     units : Units
     y_spread : float
         Weighted spread of the training labels, the unit of means given as one number.
@@ -589,7 +589,7 @@ _PROVED = {
     "these hidden layers": "proved for these hidden layers: no output layer meets it",
     "max_iter": "not proved: not reached in max_iter, max_time or by the callback",
 }
-# An excess of the linear programme below this share of its largest number is its
+# An excess of the linear program below this share of its largest number is its
 # rounding.
 EXCESS_IS_ROUNDING = 1e-7
 

@@ -218,7 +218,7 @@ class ConvexNetworkClassifier(ClassifierMixin, TradeOffMixin):
     Parameters
     ----------
     hidden_layer_sizes : tuple of int
-        Units of the hidden layers. (): constrained least squares, one exact programme.
+        Units of the hidden layers. (): constrained least squares, one exact program.
     activation : {"sigmoid", "tanh", "softplus"}
         Of the hidden layers; an MLP given as `init` brings its own.
     alpha : float
@@ -305,10 +305,10 @@ class ConvexNetworkClassifier(ClassifierMixin, TradeOffMixin):
     cost some speed. The constraints hold on the rows of `fit`, to 1e-6, and
     ``feasibility_["validation"]`` tells how they fare on others.
 
-    Rounds without constraints minimise the objective and a regulariser around a centre
+    Rounds without constraints minimize the objective and a regularizer around a center
     by L-BFGS; a backward pass proves that no other point is lower. Rounds with
-    constraints linearise the outputs, keep loss and constraints as they are, and solve
-    the output layer exactly. Published rounds penalise biases as well; here they are
+    constraints linearize the outputs, keep loss and constraints as they are, and solve
+    the output layer exactly. Published rounds penalize biases as well; here they are
     free.
 
     A bound of 0.5, as published, asks for a mean misfit at the threshold of decision
@@ -398,7 +398,7 @@ class ConvexNetworkClassifier(ClassifierMixin, TradeOffMixin):
         return self.classes_[np.argmax(z, axis=1)]
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        """Return outputs clipped to [0, 1] and normalised, a column a class.
+        """Return outputs clipped to [0, 1] and normalized, a column a class.
 
         Of more than two classes the largest output has all where none is positive.
         """
@@ -460,7 +460,7 @@ class ConvexNetworkRegressor(RegressorMixin, TradeOffMixin):
     Parameters
     ----------
     hidden_layer_sizes : tuple of int
-        Units of the hidden layers. (): constrained least squares, one exact programme.
+        Units of the hidden layers. (): constrained least squares, one exact program.
     activation : {"sigmoid", "tanh", "softplus"}
         Of the hidden layers; an MLP given as `init` brings its own.
     alpha : float
@@ -518,7 +518,7 @@ class ConvexNetworkRegressor(RegressorMixin, TradeOffMixin):
         The objective at the start and after every round; with constraints the merit,
         which adds a thousand times what bounds are exceeded by. It never rises.
     loss_ : float
-        The first term of the objective, in units of y's variance where standardised.
+        The first term of the objective, in units of y's variance where standardized.
     rounds_, feasibility_, multipliers_, activation_, n_iter_, solution_
         As of `ConvexNetworkClassifier`.
 

@@ -177,7 +177,7 @@ def _over(part: Array, image: Array, share: Array) -> Array:
 
 @compiled
 def log_line(z: Array, q: Array, weights: Array, limit: float) -> float:
-    r"""Return the maximiser of :math:`\sum_j w_j \log(z_j + t q_j)` on [0, limit].
+    r"""Return the maximizer of :math:`\sum_j w_j \log(z_j + t q_j)` on [0, limit].
 
     Safeguarded Newton on the derivative, which falls: a step that leaves the bracket
     or does not shrink is replaced by bisection. O(m) an iteration, some ten of them.

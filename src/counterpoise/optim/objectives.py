@@ -365,7 +365,7 @@ class LeastSquares(ResidualQuadratic):
         return _resolvent(self._spectrum, v + step * (self.A.T @ self.b), step)
 
     def conic(self) -> ConicForm:
-        """Return the quadratic programme without constraints."""
+        """Return the quadratic program without constraints."""
         m = len(self.b)
         return _without_cones(self.A.T @ self.A / m, -self.A.T @ self.b / m)
 
@@ -439,7 +439,7 @@ class Quadratic(ProductQuadratic):
         return _resolvent(self._spectrum, v - step * self.c, step)
 
     def conic(self) -> ConicForm:
-        """Return the quadratic programme without constraints."""
+        """Return the quadratic program without constraints."""
         return _without_cones(self.Q, self.c)
 
     @cached_property

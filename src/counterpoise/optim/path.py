@@ -20,7 +20,7 @@ class PathError(RuntimeError):
 
 @dataclass(frozen=True, eq=False)
 class Breakpoint:
-    """A solution at the end of a linear piece; `memory` is the programme's own."""
+    """A solution at the end of a linear piece; `memory` is the program's own."""
 
     theta: float
     x: Array
@@ -65,7 +65,7 @@ class SolutionPath:
         The solutions there; between two of them the solution is linear in theta.
     """
 
-    programme: ParametricProblem
+    program: ParametricProblem
     thetas: Array
     points: Array
 
@@ -92,20 +92,20 @@ class SolutionPath:
 
     def certify(self, theta: float) -> Certificate:
         """Prove the solution at theta from scratch."""
-        return self.programme.certify(theta, self.at(theta))
+        return self.program.certify(theta, self.at(theta))
 
 
 def follow(
-    programme: ParametricProblem,
+    program: ParametricProblem,
     *,
     max_events: int = 100_000,
     callback: Callable[[Breakpoint], object] | None = None,
 ) -> SolutionPath:
-    """Return the solution path of a programme, one step an event.
+    """Return the solution path of a program, one step an event.
 
     Parameters
     ----------
-    programme : Programme
+    program : Program
     max_events : int
         More linear pieces than this are an error.
     callback : callable, optional
@@ -127,21 +127,21 @@ def follow(
     >>> path.certify(path.thetas[-1]).holds(1e-9)
     True
     """
-    direction = 1.0 if programme.stop >= programme.start else -1.0
-    here = programme.begin()
+    direction = 1.0 if program.stop >= program.start else -1.0
+    here = program.begin()
     met = [here]
-    while here.theta != programme.stop:
+    while here.theta != program.stop:
         if len(met) > max_events:
             raise PathError(f"more than {max_events} events", here.theta)
         if callback is not None and callback(here) is True:
             raise PathError("ended by the callback", here.theta)
-        following = programme.advance(here)
+        following = program.advance(here)
         if direction * (following.theta - here.theta) < 0.0:
             raise PathError("theta went backwards", here.theta)
         here = following
         met.append(here)
     return SolutionPath(
-        programme,
+        program,
         np.array([point.theta for point in met]),
         np.array([point.x for point in met]),
     )

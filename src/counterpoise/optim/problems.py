@@ -326,7 +326,7 @@ class Penalized(ProblemBase):
         if not hasattr(self.objective, "lower_bound"):
             raise TypeError(
                 f"{type(self.objective).__name__} has no lower_bound: "
-                "nothing can be proved about a penalised problem without one"
+                "nothing can be proved about a penalized problem without one"
             )
 
     def start(self) -> Array:
@@ -347,7 +347,7 @@ class Penalized(ProblemBase):
         excess = max(self.penalty.dual_norm(gradient) - 1.0, 0.0)
         gap = max(penalty + float(gradient @ x) + radius * excess, 0.0)
         return Certificate(
-            kind="generalised Frank-Wolfe gap",
+            kind="generalized Frank-Wolfe gap",
             objective=total,
             bound=total - gap,
             gap=gap,
@@ -364,7 +364,7 @@ class Penalized(ProblemBase):
 class NonnegativeQuadratic(ProblemBase):
     r"""Minimize :math:`x'Hx/2 - c'x` over :math:`x \ge 0`, H without negative entries.
 
-    The dual is to maximise :math:`-y'Hy/2` over :math:`Hy \ge c`. As H has no negative
+    The dual is to maximize :math:`-y'Hy/2` over :math:`Hy \ge c`. As H has no negative
     entry, two dual points can be made of any :math:`x \ge 0`: the multiple sx with
     :math:`s = \max_l c_l / (Hx)_l`, and x raised by
     :math:`\max(c - Hx, 0)_l / H_{ll}` in every entry l. The better one bounds the

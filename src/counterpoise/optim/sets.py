@@ -180,7 +180,7 @@ class Simplex:
             raise ValueError(f"size must be at least 1, got {self.size}")
 
     def start(self) -> Array:
-        """Return the barycentre."""
+        """Return the barycenter."""
         return np.full(self.size, 1.0 / self.size)
 
     def vertex(self, gradient: Array) -> Array:
@@ -351,7 +351,7 @@ class Box:
         return len(self.lower)
 
     def start(self) -> Array:
-        """Return the centre."""
+        """Return the center."""
         return 0.5 * (self.lower + self.upper)
 
     def vertex(self, gradient: Array) -> Array:

@@ -114,7 +114,7 @@ def constant_baseline(
 
     With :math:`B_i` the loss of the constant at row i and :math:`L_i` the model's, the
     mean of :math:`B - L` on the target is estimated as the mean of :math:`L` is: by the
-    same rows, weights and labelled target rows, with its own model of the difference,
+    same rows, weights and labeled target rows, with its own model of the difference,
     by the estimate that leads (`MetricPerformance.best`), of more than 20,000 rows of a
     sample by so many, drawn by chance. The constant's value is the
     model's and that together. Metrics that are no means over rows have no difference a
@@ -374,14 +374,14 @@ def _saved_rows(metric: Metric, rows: Rows, constant: Constant) -> Rows:
         said = {"predict": answers.columns, "saved": sign * (more - less)}
         return RegressorPredictions(said)
 
-    labelled = None
-    if rows.labelled is not None:
-        labelled = saved(*rows.labelled), rows.labelled[1]
+    labeled = None
+    if rows.labeled is not None:
+        labeled = saved(*rows.labeled), rows.labeled[1]
     return replace(
         rows,
         answers=saved(rows.answers, rows.labels),
         answers_target=RegressorPredictions({"predict": rows.answers_target.columns}),
-        labelled=labelled,
+        labeled=labeled,
     )
 
 
@@ -419,7 +419,7 @@ def _of_score(
 
 
 # -----------------------------------------------------------------------------
-# How many labelled target rows would make the interval as narrow as is asked for.
+# How many labeled target rows would make the interval as narrow as is asked for.
 # -----------------------------------------------------------------------------
 
 
@@ -434,7 +434,7 @@ FEWEST_TO_EXTRAPOLATE = 30
 
 @dataclass(frozen=True)
 class LabelsWanted:
-    """How many labelled target rows make an interval of a width.
+    """How many labeled target rows make an interval of a width.
 
     Attributes
     ----------
@@ -443,7 +443,7 @@ class LabelsWanted:
     width : float
         The width now, as a share of the score.
     n_labels : int or None
-        Labelled target rows, drawn by chance, with which the interval is expected to
+        Labeled target rows, drawn by chance, with which the interval is expected to
         have the width asked for; 0 where it has it now. None where no number would do:
         the target rows themselves are too few.
     n_target : int
@@ -474,7 +474,7 @@ def required_labels(
 ) -> LabelsWanted | None:
     r"""Return how many labels would make the interval `precision` times its value wide.
 
-    By k labelled rows alone, whatever has become of p(y | x), the half-width is
+    By k labeled rows alone, whatever has become of p(y | x), the half-width is
 
     .. math:: t_k \sqrt{\frac{\sigma_k^2}{k} + \frac{\mathrm{var}_j\, g}{m}}, \qquad
         \sigma_k = \sigma \Bigl(1 + z_{0.8} \sqrt{\frac{\kappa - 1}{4}
@@ -485,14 +485,14 @@ def required_labels(
     is larger than that in one draw of five. The answer is the smallest k for which it
     is at most what is asked for. Of metrics that are no means over rows, the half-width
     of the weighted estimate times :math:`\sqrt{\mathrm{ESS}/k}`. Where the estimate is
-    that of :math:`k_0 \ge 30` labelled rows already, its width shrinks like
-    :math:`\sqrt{k_0/k}`, k counting these too. An interval of fewer labelled rows is
+    that of :math:`k_0 \ge 30` labeled rows already, its width shrinks like
+    :math:`\sqrt{k_0/k}`, k counting these too. An interval of fewer labeled rows is
     not extrapolated, since two rows may lie close together by chance.
 
     Parameters
     ----------
     judge : Judge
-    model : Modelled or None
+    model : Modeled or None
         Of the loss; None for metrics that are no means over rows.
     found : MetricPerformance
     precision : float
@@ -507,12 +507,12 @@ def required_labels(
     if width <= precision:
         enough = Finding("narrow_enough", INFO, values)
         return LabelsWanted(precision, width, 0, m, enough)
-    n_known = 0 if judge.rows.labelled is None else len(judge.rows.labelled[1])
+    n_known = 0 if judge.rows.labeled is None else len(judge.rows.labeled[1])
     half_width = _half_width(judge, model, found)
 
     def width_of(k: int) -> float:
         """Return the width over the score by k labels."""
-        if found.labelled is best and n_known >= FEWEST_TO_EXTRAPOLATE:
+        if found.labeled is best and n_known >= FEWEST_TO_EXTRAPOLATE:
             return width * float(np.sqrt(n_known / k))
         if half_width is None:
             return np.inf
@@ -584,12 +584,12 @@ def _half_width(
         half = (weighted.high - weighted.low) / 2
         return lambda k: half * float(np.sqrt(rows / k))
     evidence = judge.evidence(model)
-    share, rest = evidence.cut_share, evidence.losses - evidence.modelled
+    share, rest = evidence.cut_share, evidence.losses - evidence.modeled
     rest = rest - share @ rest
     variance = float(share @ rest**2)
     kurtosis = float(share @ rest**4) / variance**2 if variance > 0 else 1.0
     worth = effective_rows(share, evidence.groups)
-    target = evidence.modelled_target
+    target = evidence.modeled_target
     of_target = float(target.var() / target.size)
     metric, level = judge.metric, judge.level
     once_in_five = float(stats.norm.ppf(CHANCE_OF_ENOUGH))

@@ -16,7 +16,7 @@ from counterpoise.linalg.arrays import Array, finite_array, quantiles_below_infi
 class Calibration:
     r"""How far off a model was at rows that it was not fitted to.
 
-    With scores :math:`r_i` of labelled source rows and the density ratio
+    With scores :math:`r_i` of labeled source rows and the density ratio
     :math:`w(x_i)` of target and source there, a target row :math:`x` gets the
     `level` quantile of
 

@@ -55,7 +55,7 @@ class Evidence:
         The density ratio target/source at these rows, up to a factor.
     counts : array of shape (n,)
         What the user lets the rows count.
-    modelled, modelled_target : array of shape (n,), (m,)
+    modeled, modeled_target : array of shape (n,), (m,)
         The loss as a regression on x and the prediction sees it: at source rows, each
         out of fold, and at target rows.
     groups : array of shape (n,) or None
@@ -78,8 +78,8 @@ class Evidence:
     losses: Array = field(repr=False)
     ratio: Array = field(repr=False)
     counts: Array = field(repr=False)
-    modelled: Array = field(repr=False)
-    modelled_target: Array = field(repr=False)
+    modeled: Array = field(repr=False)
+    modeled_target: Array = field(repr=False)
     groups: Indices | None = field(default=None, repr=False)
     by_fold: Array | None = field(default=None, repr=False)
     exact: Mapping[str, float] | None = None
@@ -100,7 +100,7 @@ class Evidence:
     @property
     def spread_of_rest(self) -> float:
         """The weighted standard deviation of what the model of the loss leaves."""
-        share, rest = self.cut_share, self.losses - self.modelled
+        share, rest = self.cut_share, self.losses - self.modeled
         return float(np.sqrt(share @ (rest - share @ rest) ** 2))
 
     def worst_beyond(self, side: float) -> float:
@@ -126,8 +126,8 @@ class Evidence:
         """Return the estimates: source, weighted, direct, doubly_robust."""
         if self.exact is not None:
             return self.exact
-        direct = float(self.modelled_target.mean())
-        rest = float(self.cut_share @ (self.losses - self.modelled))
+        direct = float(self.modeled_target.mean())
+        rest = float(self.cut_share @ (self.losses - self.modeled))
         return {
             "source": float(share_of(self.counts) @ self.losses),
             "weighted": float(share_of(self.counts * self.ratio) @ self.losses),
@@ -141,8 +141,8 @@ class Evidence:
             self.losses[rows],
             self.ratio[rows],
             self.counts[rows],
-            self.modelled[rows],
-            self.modelled_target[target_rows],
+            self.modeled[rows],
+            self.modeled_target[target_rows],
             None if self.groups is None else self.groups[rows],
             None if self.by_fold is None else self.by_fold[:, target_rows],
             beyond=None if self.beyond is None else self.beyond[target_rows],
@@ -286,8 +286,8 @@ def errors_of(evidence: Evidence) -> Errors:
     values = evidence.values()
     losses, g, g_target = (
         evidence.losses,
-        evidence.modelled,
-        evidence.modelled_target,
+        evidence.modeled,
+        evidence.modeled_target,
     )
     groups, share = evidence.groups, share_of(evidence.counts * evidence.ratio)
     cut = evidence.cut_share
@@ -335,7 +335,7 @@ def leading_estimate(evidence: Evidence) -> str:
 
 
 # -----------------------------------------------------------------------------
-# How good a model is on the target, from labelled source rows.
+# How good a model is on the target, from labeled source rows.
 # -----------------------------------------------------------------------------
 
 
@@ -344,7 +344,7 @@ REACH_WHERE_KEPT, REACH_WHERE_LOST = 1.1, 0.25
 # How much of the estimates' difference from one another is an error of each.
 OF_DIFFERENCE = 0.5
 
-BOTH = "labelled_and_source"
+BOTH = "labeled_and_source"
 
 
 @dataclass(frozen=True)
@@ -380,7 +380,7 @@ def mean_estimates(
 ) -> dict[str, Estimate]:
     r"""Return the estimates of a metric that is a mean over rows, or the root of one.
 
-    With losses :math:`L_i`, weights :math:`w_i` (counts times ratio) and the modelled
+    With losses :math:`L_i`, weights :math:`w_i` (counts times ratio) and the modeled
     loss :math:`g`:
 
     ==============  ==================================================================
@@ -505,7 +505,7 @@ def mean_estimate(
     level: float,
     groups: Indices | None = None,
 ) -> Estimate:
-    """Return the mean over rows as they are, of source rows or labelled target rows."""
+    """Return the mean over rows as they are, of source rows or labeled target rows."""
     found = _plain_mean(metric, losses, counts, level, groups)
     return as_estimate(metric, name, found)
 
@@ -531,55 +531,55 @@ def _plain_mean(
     return student_interval(value, error, effective, level)
 
 
-def labelled_estimate(
+def labeled_estimate(
     metric: Metric,
     losses: Array,
-    modelled: Array,
-    modelled_target: Array,
+    modeled: Array,
+    modeled_target: Array,
     level: float,
     robust: Interval | None = None,
     spread: float = 0.0,
 ) -> Estimate:
-    r"""Return the estimate with the help of labelled target rows.
+    r"""Return the estimate with the help of labeled target rows.
 
     .. math:: \mathrm{mean}_j\, g(t_j) + \mathrm{mean}_l\, (L_l - g(t_l)), \qquad
         e^2 = \mathrm{var}_j\, g / m + \mathrm{var}_l (L - g) / k
 
-    which is right whatever the model of the loss, if the k labelled rows are drawn by
+    which is right whatever the model of the loss, if the k labeled rows are drawn by
     chance; the better the model, the narrower. Of a metric between two ends the error
     is at least `least_error`.
 
     Parameters
     ----------
     metric : Metric
-    losses, modelled : array of shape (k,)
-        Of the labelled rows.
-    modelled_target : array of shape (m,)
+    losses, modeled : array of shape (k,)
+        Of the labeled rows.
+    modeled_target : array of shape (m,)
     level : float
     robust : Interval or None
-        The doubly robust one, where the labelled rows do not contradict it: few labels
+        The doubly robust one, where the labeled rows do not contradict it: few labels
         then sharpen it and do not take its place, see `intervals.combined`.
     spread : float
         The standard deviation of L - g as weighted source rows show it, below which
-        that of the labelled rows is then not taken to be: a few are close by chance.
+        that of the labeled rows is then not taken to be: a few are close by chance.
 
     References
     ----------
     A. Angelopoulos, S. Bates, C. Fannjiang, M. Jordan and T. Zrnic, 2023.
     """
-    rest = losses - modelled
-    of_labelled = labelled_error(metric, rest)
+    rest = losses - modeled
+    of_labeled = labeled_error(metric, rest)
     if robust is not None:
-        of_labelled = max(of_labelled, spread / np.sqrt(rest.size))
-    error = np.hypot(of_labelled, modelled_target.std() / np.sqrt(modelled_target.size))
-    value = float(modelled_target.mean() + rest.mean())
+        of_labeled = max(of_labeled, spread / np.sqrt(rest.size))
+    error = np.hypot(of_labeled, modeled_target.std() / np.sqrt(modeled_target.size))
+    value = float(modeled_target.mean() + rest.mean())
     found = student_interval(value, float(error), rest.size, level)
     if robust is None:
-        return as_estimate(metric, "labelled", found)
+        return as_estimate(metric, "labeled", found)
     return as_estimate(metric, BOTH, combined(robust, found, level))
 
 
-def labelled_error(metric: Metric, rest: Array) -> float:
+def labeled_error(metric: Metric, rest: Array) -> float:
     """Return the standard error of the mean of what the model of the loss leaves."""
     error = rest.std(ddof=1) / np.sqrt(rest.size)
     if not has_ends(metric):

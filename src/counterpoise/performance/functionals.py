@@ -261,7 +261,7 @@ def linearize(
 ) -> Evidence | None:
     r"""Return the evidence of a metric that is no mean, as that of a mean.
 
-    A row's value is :math:`\theta + k(s_i, y_i)` and what is modelled of it
+    A row's value is :math:`\theta + k(s_i, y_i)` and what is modeled of it
     :math:`\theta + \eta_i k_1(s_i) + (1 - \eta_i) k_0(s_i)`, with the influence
     :math:`k` at the doubly robust law (`functionals`). The estimates themselves are the
     metric of their laws: of weighted source rows, of target rows with the chances
@@ -309,7 +309,7 @@ def linearize(
     if both is None or len(exact) < len(found):
         return None
 
-    def modelled(points: Array, chance: Array) -> Array:
+    def modeled(points: Array, chance: Array) -> Array:
         return both.value + (
             chance * both.positive(points) + (1 - chance) * both.negative(points)
         )
@@ -317,15 +317,15 @@ def linearize(
     told = functional.told_by(points, y, share)
     worth = effective_rows(told, groups) if told.any() else 0.0
     return Evidence(
-        modelled(points, y),
+        modeled(points, y),
         ratio,
         counts,
-        modelled(points, chances),
-        modelled(points_target, chances_target),
+        modeled(points, chances),
+        modeled(points_target, chances_target),
         groups,
         by_fold=None
         if by_fold is None
-        else np.array([modelled(points_target, p) for p in np.clip(by_fold, 0, 1)]),
+        else np.array([modeled(points_target, p) for p in np.clip(by_fold, 0, 1)]),
         exact=exact,
         worth=worth,
         least=functional.least_error(both.value, worth),

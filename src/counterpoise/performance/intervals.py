@@ -31,9 +31,9 @@ from counterpoise.linalg.arrays import Array, Indices
 
 
 USUAL_FOLDS = 5
-# Rows in the order of time err together in so many runs of neighbours.
+# Rows in the order of time err together in so many runs of neighbors.
 RUNS_OF_NEIGHBORS = 30
-# Neighbouring rows are near-duplicates below this share of the squared distance of
+# Neighboring rows are near-duplicates below this share of the squared distance of
 # rows drawn by chance: a first-order autocorrelation above 0.9.
 NEAR_NEIGHBORS = 0.1
 _FEWEST_ROWS_TO_TELL = 50
@@ -54,7 +54,7 @@ def folds_of(
     ----------
     cv : None, int, "blocks", splitter or iterable of pairs
         None: five folds. A number: as many folds, drawn by chance and stratified by
-        class; rows of a group stay together. "blocks": five runs of neighbouring rows,
+        class; rows of a group stay together. "blocks": five runs of neighboring rows,
         for rows in the order of time. Anything else is used as it is.
     X, y : arrays or frames with a row each
         Only their lengths and the classes matter to the rules of this function.
@@ -138,7 +138,7 @@ def dependent_row_groups(
 ) -> Indices | None:
     """Return numbers of groups of rows that err together; None where each errs alone.
 
-    The user's groups; with ``cv="blocks"`` runs of neighbours, thirty of them.
+    The user's groups; with ``cv="blocks"`` runs of neighbors, thirty of them.
 
     Examples
     --------
@@ -154,9 +154,9 @@ def dependent_row_groups(
 
 
 def neighbors_alike(X: Array) -> bool:
-    """Return whether neighbouring rows are near-duplicates, as in a time series.
+    """Return whether neighboring rows are near-duplicates, as in a time series.
 
-    Random folds then hold out rows whose neighbours were fitted to, and flatter every
+    Random folds then hold out rows whose neighbors were fitted to, and flatter every
     model. Columns in ascending or descending order are left out: a table may be sorted.
 
     Examples
@@ -302,8 +302,8 @@ def weighted_mean_error(
     >>> round(weighted_mean_error(np.array([0.0, 1.0]), np.array([0.5, 0.5])), 4)
     0.3536
     """
-    centred, factor = _centred(values, share, groups)
-    return float(np.sqrt(factor * (centred @ centred)))
+    centered, factor = _centered(values, share, groups)
+    return float(np.sqrt(factor * (centered @ centered)))
 
 
 def effective_rows(share: Array, groups: Indices | None = None) -> float:
@@ -349,21 +349,23 @@ def skewness_of_mean(
     >>> round(skewness_of_mean(np.array([0.0, 0.0, 0.0, 1.0]), np.full(4, 0.25)), 3)
     0.577
     """
-    centred, _ = _centred(values, share, groups)
-    spread = float(np.sqrt(centred @ centred))
+    centered, _ = _centered(values, share, groups)
+    spread = float(np.sqrt(centered @ centered))
     # Divided first: cubes of small numbers vanish.
-    return float(np.clip(((centred / spread) ** 3).sum(), -1, 1)) if spread > 0 else 0.0
+    return (
+        float(np.clip(((centered / spread) ** 3).sum(), -1, 1)) if spread > 0 else 0.0
+    )
 
 
-def _centred(
+def _centered(
     values: Array, share: Array, groups: Indices | None
 ) -> tuple[Array, float]:
     """Return what each row or group adds to the mean's error, and a factor of it."""
-    centred = share * (values - share @ values)
+    centered = share * (values - share @ values)
     if groups is None:
-        return centred, 1.0
+        return centered, 1.0
     n_groups = np.unique(groups).size
-    sums: Array = np.bincount(groups, centred).astype(float)
+    sums: Array = np.bincount(groups, centered).astype(float)
     return sums, n_groups / max(n_groups - 1, 1)
 
 
@@ -404,7 +406,7 @@ def combined(sharp: Interval, honest: Interval, level: float) -> Interval:
     A bias of one or two errors of the unbiased one is hardly seen: where the other is
     much sharper, the interval then holds the truth far less often than its level. In a
     simulation of a large change of p(y | x) it did so in 13 % of the draws with 2
-    labelled rows, 37 % with 5, 80 % with 20, 95 % with 100.
+    labeled rows, 37 % with 5, 80 % with 20, 95 % with 100.
 
     References
     ----------

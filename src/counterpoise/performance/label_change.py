@@ -22,7 +22,7 @@ STRONG_FROM = 0.5
 SAME_DIRECTION = 0.95
 # No row lies further along a direction, in standard deviations.
 FURTHEST = 3.0
-# A class is looked at if so many labelled rows should have it, and have it not.
+# A class is looked at if so many labeled rows should have it, and have it not.
 FEWEST_EXPECTED = 5.0
 # Weights are cut at this quantile, as those of the estimates are.
 CUT_AT = 0.99
@@ -43,7 +43,7 @@ class Direction:
     of : str or None
         Which class or output, where there are several.
     difference, error : float
-        How much more is left of labelled target rows than of weighted source rows, and
+        How much more is left of labeled target rows than of weighted source rows, and
         the standard error of that.
     statistic, p_value : float
         Their ratio, and how often chance does more than that (two-sided, Student).
@@ -72,7 +72,7 @@ class Direction:
 
 
 @dataclass(frozen=True, eq=False)
-class LabelledSample:
+class LabeledSample:
     """Rows with labels and with what a model says of them.
 
     Attributes
@@ -89,10 +89,10 @@ class LabelledSample:
 
 
 def residual_directions(
-    source: LabelledSample,
+    source: LabeledSample,
     ratio: Array,
     counts: Array,
-    target: LabelledSample,
+    target: LabeledSample,
     names: Sequence[str] | None,
     seed: int,
     groups: Indices | None = None,
@@ -112,7 +112,7 @@ def residual_directions(
         \sum_i \bar w_i (z_i r_i - \overline{z r})^2\Bigr)
         + \sum_i \bar w_i^2 (z_i r_i - \overline{z r})^2
 
-    over k labelled target rows and source rows with weights :math:`\bar w` that are cut
+    over k labeled target rows and source rows with weights :math:`\bar w` that are cut
     at their 99 % quantile and sum to one; :math:`d / e` is Student's with the smaller
     of k and the effective source rows, less one, degrees of freedom. :math:`d` is zero
     up to chance if p(y | x) is the same, the weights being the ratio or :math:`q + g`
@@ -122,12 +122,12 @@ def residual_directions(
     columns of largest weighted correlation with the label, at least half of the
     largest, one within 0.95 of another direction left out; the last four less their
     weighted mean, in weighted standard deviations, cut at 3. Of more classes than two
-    each that 5 labelled rows or more should have, and 5 should not, by :math:`q + g`.
+    each that 5 labeled rows or more should have, and 5 should not, by :math:`q + g`.
 
     Parameters
     ----------
-    source, target : LabelledSample
-        Labelled rows that the model was not fitted to.
+    source, target : LabeledSample
+        Labeled rows that the model was not fitted to.
     ratio, counts : array of shape (n,)
         Density ratio target/source at source rows, and what the rows count.
     names : sequence of str or None
@@ -146,7 +146,7 @@ def residual_directions(
         return ()
     ratio, counts = ratio[used], counts[used]
     weights = counts * ratio
-    source = LabelledSample(
+    source = LabeledSample(
         source.answers.take(used),
         source.labels[used],
         None if source.rows is None else source.rows[used],
@@ -252,7 +252,7 @@ def _directions(
 
 
 def _strong_columns(
-    rows: Matrix | None, source: LabelledSample, share: Array
+    rows: Matrix | None, source: LabeledSample, share: Array
 ) -> list[int]:
     """Return the columns of largest weighted correlation with the label, in order."""
     if rows is None:
@@ -288,7 +288,7 @@ def _moments(z: Array, share: Array) -> tuple[float, float]:
 
 
 def _parts(
-    source: LabelledSample, target: LabelledSample, weights: Array
+    source: LabeledSample, target: LabeledSample, weights: Array
 ) -> Iterator[_Part]:
     classes, known = source.answers.classes, target.answers.classes
     if classes is None or known is None:
@@ -298,7 +298,7 @@ def _parts(
 
 
 def _outputs(
-    source: LabelledSample, target: LabelledSample, weights: Array
+    source: LabeledSample, target: LabeledSample, weights: Array
 ) -> Iterator[_Part]:
     both = [
         [np.asarray(z, dtype=float).reshape(len(z), -1) for z in pair]
@@ -325,7 +325,7 @@ def _outputs(
 
 
 def _classes(
-    source: LabelledSample, target: LabelledSample, weights: Array
+    source: LabeledSample, target: LabeledSample, weights: Array
 ) -> Iterator[_Part]:
     classes = source.answers.classes
     assert classes is not None

@@ -104,7 +104,7 @@ def discrepancy_deviation(
     method : {"operator", "rademacher"}
         The first follows from the mean and bounded differences of the deviation in the
         Hilbert-Schmidt norm (one row moves it by at most :math:`\sqrt 2 R^2 / n`); the
-        second, from symmetrisation, gains where the diagonal is mostly far below
+        second, from symmetrization, gains where the diagonal is mostly far below
         :math:`R^2`.
 
     Returns

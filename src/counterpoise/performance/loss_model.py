@@ -258,7 +258,7 @@ FOLDS_OF_LOSS_MODEL = 4
 FEWEST_ROWS_TO_MODEL = 40
 FEWEST_ROWS_A_LEAF = 30
 # Of more rows than this each is asked of one model, and not of all.
-ROWS_MODELLED = 20_000
+ROWS_MODELED = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,7 +281,7 @@ class LossModel:
     models: Sequence[Any] = field(repr=False)
 
     def at(self, features: Array) -> Array:
-        """Return the modelled loss of rows that were in no fit.
+        """Return the modeled loss of rows that were in no fit.
 
         The mean of the fits; of more than 20,000 rows each has what one model says,
         the models taking turns, which is the same in the mean over rows.
@@ -301,7 +301,7 @@ def fit_loss_model(
 ) -> LossModel:
     r"""Return a regression of the loss on features, cross-fitted.
 
-    A quadratic (`LossCurve`), and boosted trees of what it leaves, minimise
+    A quadratic (`LossCurve`), and boosted trees of what it leaves, minimize
     :math:`\sum_i \sqrt{w_i} (L_i - g(z_i))^2` on three quarters of the rows and are
     asked about the last, four times over. The root of the weights looks to the target
     without leaving few rows. The two are added with the factors between zero and one
@@ -339,7 +339,7 @@ def fit_loss_model(
         return LossModel(flat.predict(features), found, None, [flat])
     root = np.sqrt(weights)
     rng = np.random.default_rng(seed)
-    some = random_rows(len(features_target), ROWS_MODELLED, rng)
+    some = random_rows(len(features_target), ROWS_MODELED, rng)
     known = np.vstack([features, features_target[some]])
     bins = BinnedColumns().fit(known)
     parts: list[list[Any]] = []
@@ -358,7 +358,7 @@ def fit_loss_model(
                 held_out[~kept, j] = part.predict(features[~kept])
     models = [_Sum(part, *_factors(held_out, losses, root)) for part in parts]
     seen = models[0].offset + held_out @ models[0].factors
-    if len(features_target) > ROWS_MODELLED:
+    if len(features_target) > ROWS_MODELED:
         return LossModel(seen, _mean(models, features_target), None, models)
     with threadpool_limits(limits=1):
         by_fold = np.array([model.predict(features_target) for model in models])
@@ -419,7 +419,7 @@ class _Trees(BaseEstimator):
 
 def _mean(models: Sequence[Any], features: Array) -> Array:
     with threadpool_limits(limits=1):
-        if len(features) <= ROWS_MODELLED:
+        if len(features) <= ROWS_MODELED:
             return np.mean([model.predict(features) for model in models], axis=0)
         found = np.empty(len(features))
         for k, model in enumerate(models):

@@ -18,8 +18,8 @@ from counterpoise.performance.estimators import (
     Evidence,
     as_estimate,
     confidence_estimate,
-    labelled_error,
-    labelled_estimate,
+    labeled_error,
+    labeled_estimate,
     leading_estimate,
     mean_estimate,
     mean_intervals,
@@ -40,7 +40,7 @@ from counterpoise.performance.intervals import (
 from counterpoise.performance.label_change import (
     LOSS,
     Direction,
-    LabelledSample,
+    LabeledSample,
     residual_directions,
 )
 from counterpoise.performance.loss_model import fit_loss_model
@@ -63,25 +63,25 @@ ESTIMATES = (
     "direct",
     "doubly_robust",
     "confidence",
-    "labelled",
+    "labeled",
 )
 
 
 # Which estimate is gone by where their errors are not known: the first that is defined.
-LEADING = ("labelled", "doubly_robust", "weighted")
+LEADING = ("labeled", "doubly_robust", "weighted")
 # A change of p(y | x) is said from this p-value on.
 SURPRISING_P_VALUE = 0.05
 
 
 def is_surprise(p_value: float) -> bool:
-    """Return whether labelled target rows contradict an unchanged p(y | x)."""
+    """Return whether labeled target rows contradict an unchanged p(y | x)."""
     return p_value < SURPRISING_P_VALUE
 
 
 def leading_of(estimates: Mapping[str, Any]) -> str | None:
     """Return the name of the estimate to go by, None where none is defined.
 
-    That of labelled target rows if there is one, which has the doubly robust in it
+    That of labeled target rows if there is one, which has the doubly robust in it
     unless they contradict it, else the one of the least error (`leading`), else the
     doubly robust, else the weighted.
 
@@ -111,12 +111,12 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class LabelCheck:
-    """Whether labelled target rows are as the source rows say.
+    """Whether labeled target rows are as the source rows say.
 
     Attributes
     ----------
     difference : float or None
-        What a change costs: by how much the loss of the labelled target rows, beyond
+        What a change costs: by how much the loss of the labeled target rows, beyond
         what the model of the loss says there, exceeds the same of weighted source rows.
         None for a metric that is no mean over rows.
     error : float or None
@@ -126,7 +126,7 @@ class LabelCheck:
     p_value : float
         How often chance does more than what is seen, of the loss and along all
         `directions` together (`combined_p_value`).
-    n_labelled : int
+    n_labeled : int
     finding : Finding
     directions : tuple of Direction
         What was looked at, the loss and what predictions leave of the labels: see
@@ -137,7 +137,7 @@ class LabelCheck:
     error: float | None
     statistic: float | None
     p_value: float
-    n_labelled: int
+    n_labeled: int
     finding: Finding
     directions: tuple[Direction, ...] = ()
 
@@ -159,14 +159,14 @@ class MetricPerformance:
     ----------
     metric : str
     higher_is_better : bool
-    source, weighted, direct, doubly_robust, confidence, labelled : Estimate or None
+    source, weighted, direct, doubly_robust, confidence, labeled : Estimate or None
         None where it is not defined, see `reasons`.
     leading : str or None
         Which of weighted, direct and doubly robust to use: the last, unless the
         estimated errors favor another (`leading_estimate`); None where no errors are
         known.
     check : LabelCheck or None
-        Whether p(y | x) has changed, as labelled target rows tell.
+        Whether p(y | x) has changed, as labeled target rows tell.
     reasons : dict
         Why an estimate is None.
     baseline : Baseline or None
@@ -180,7 +180,7 @@ class MetricPerformance:
     direct: Estimate | None = None
     doubly_robust: Estimate | None = None
     confidence: Estimate | None = None
-    labelled: Estimate | None = None
+    labeled: Estimate | None = None
     leading: str | None = None
     check: LabelCheck | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
@@ -256,11 +256,11 @@ class _SeveralMetrics:
     confidence = _of_first(
         "confidence", "The first metric's estimate by the model's own probabilities."
     )
-    labelled = _of_first(
-        "labelled", "The first metric's estimate with labelled target rows."
+    labeled = _of_first(
+        "labeled", "The first metric's estimate with labeled target rows."
     )
     check = _of_first(
-        "check", "Whether p(y | x) has changed, as labelled target rows tell."
+        "check", "Whether p(y | x) has changed, as labeled target rows tell."
     )
     baseline = _of_first(
         "baseline",
@@ -299,7 +299,7 @@ class Performance(_SeveralMetrics):
     """How good a model is on the target, by every estimate, with intervals.
 
     `performance["accuracy"]` is a metric's `MetricPerformance`; `source`, `weighted`,
-    `direct`, `doubly_robust`, `confidence`, `labelled`, `check` and `best` are those of
+    `direct`, `doubly_robust`, `confidence`, `labeled`, `check` and `best` are those of
     the first metric.
 
     Attributes
@@ -328,7 +328,7 @@ class Performance(_SeveralMetrics):
         How large the intervals or sets of an `Adapted` with a calibration are on the
         target: see `interval_sizes` and `set_sizes`.
     labels : LabelsWanted or None
-        How many labelled target rows would make the first metric's interval as narrow
+        How many labeled target rows would make the first metric's interval as narrow
         as was asked for; None without overlap.
     """
 
@@ -383,7 +383,7 @@ def _table(found: MetricPerformance) -> str:
 
 
 # -----------------------------------------------------------------------------
-# What labelled target rows say of an unchanged p(y | x), all directions together.
+# What labeled target rows say of an unchanged p(y | x), all directions together.
 # -----------------------------------------------------------------------------
 
 
@@ -395,43 +395,43 @@ MOST_ALIKE = 0.99
 def label_check(
     evidence: Evidence,
     losses: Array,
-    modelled: Array,
+    modeled: Array,
     metric: Metric | None = None,
     directions: tuple[Direction, ...] = (),
 ) -> LabelCheck:
-    r"""Return whether labelled target rows contradict an unchanged p(y | x).
+    r"""Return whether labeled target rows contradict an unchanged p(y | x).
 
     .. math:: d = \mathrm{mean}_l (L_l - g(t_l)) - \sum \bar w (L - g) / \sum \bar w
 
     is zero up to chance if p(y | x) is the same in both samples, the weights being the
     ratio or the model of the loss right. It is what a change costs, and one direction
     among those of `residual_directions`; what all say together is `combined_p_value`.
-    The spread of L - g over labelled rows is taken to be at least that of the weighted
-    source rows, as along the other directions: two labelled rows that are close to each
+    The spread of L - g over labeled rows is taken to be at least that of the weighted
+    source rows, as along the other directions: two labeled rows that are close to each
     other by chance, or copies of one row, do not show a change.
 
     Parameters
     ----------
     evidence : Evidence
         Of the source rows.
-    losses, modelled : array of shape (k,)
-        Of labelled target rows.
+    losses, modeled : array of shape (k,)
+        Of labeled target rows.
     metric : Metric or None
-        Of one between two ends labelled rows that are all alike are no certainty.
+        Of one between two ends labeled rows that are all alike are no certainty.
     directions : tuple of Direction
         What else is looked at.
     """
     share, groups = evidence.cut_share, evidence.groups
-    rest, rest_source = losses - modelled, evidence.losses - evidence.modelled
+    rest, rest_source = losses - modeled, evidence.losses - evidence.modeled
     difference = float(rest.mean() - share @ rest_source)
-    of_labelled = (
+    of_labeled = (
         float(rest.std(ddof=1) / np.sqrt(rest.size))
         if metric is None
-        else labelled_error(metric, rest)
+        else labeled_error(metric, rest)
     )
-    of_labelled = max(of_labelled, evidence.spread_of_rest / np.sqrt(rest.size))
+    of_labeled = max(of_labeled, evidence.spread_of_rest / np.sqrt(rest.size))
     of_source = weighted_mean_error(rest_source, share, groups)
-    error = float(np.hypot(of_labelled, of_source))
+    error = float(np.hypot(of_labeled, of_source))
     freedom = max(min(rest.size, effective_rows(share, groups)) - 1, 1.0)
     # Equal losses leave no spread, and their difference is no less surprising for it.
     rounding = 1e-12 * max(np.abs(losses).max(), np.abs(evidence.losses).max())
@@ -443,7 +443,7 @@ def label_check(
 
 
 def check_of(
-    directions: tuple[Direction, ...], n_labelled: int, loss: Direction | None = None
+    directions: tuple[Direction, ...], n_labeled: int, loss: Direction | None = None
 ) -> LabelCheck:
     """Return what all directions say together, and what the loss says of the cost."""
     p_value = combined_p_value([one.p_value for one in directions])
@@ -454,7 +454,7 @@ def check_of(
         parts["loss"] = Finding("label_check_loss", INFO, size)
     contradicts = is_surprise(p_value)
     parts |= {
-        "n_labelled": n_labelled,
+        "n_labeled": n_labeled,
         "n_directions": len(directions),
         "strongest": str(strongest),
         "difference": strongest.difference,
@@ -467,7 +467,7 @@ def check_of(
         None if loss is None else loss.error,
         None if loss is None else loss.statistic,
         p_value,
-        n_labelled,
+        n_labeled,
         Finding("label_check", WARNING if contradicts else INFO, parts),
         directions,
     )
@@ -513,7 +513,7 @@ class Rows:
     labels: Labels
     counts: Array
     answers_target: Predictions
-    labelled: tuple[Predictions, Labels] | None
+    labeled: tuple[Predictions, Labels] | None
     source: Matrix
     target: Matrix
     source_lab: Matrix | None
@@ -528,12 +528,12 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class LossFit:
-    """Losses of the source rows, modelled there and at the target rows."""
+    """Losses of the source rows, modeled there and at the target rows."""
 
     losses: Array = field(repr=False)
-    modelled: Array = field(repr=False)
-    modelled_target: Array = field(repr=False)
-    labelled: tuple[Array, Array] | None = field(repr=False)
+    modeled: Array = field(repr=False)
+    modeled_target: Array = field(repr=False)
+    labeled: tuple[Array, Array] | None = field(repr=False)
     by_fold: Array | None = field(default=None, repr=False)
 
 
@@ -546,7 +546,7 @@ class MetricEvaluator:
     ratio: Array
     level: float
     seed: int
-    # What labelled rows leave, by which p(y | x) is judged beside the loss.
+    # What labeled rows leave, by which p(y | x) is judged beside the loss.
     directions: tuple[Direction, ...] = ()
 
     @property
@@ -580,17 +580,17 @@ class MetricEvaluator:
             self.seed,
             None if rows.groups is None else rows.groups[used],
         )
-        modelled = np.empty(losses.size)
-        modelled[used] = found.rows
+        modeled = np.empty(losses.size)
+        modeled[used] = found.rows
         others = np.setdiff1d(np.arange(losses.size), used)
         if others.size:
-            modelled[others] = found.at(features[others])
-        labelled = None
-        if rows.labelled is not None and functional is None:
-            answers, y = rows.labelled
+            modeled[others] = found.at(features[others])
+        labeled = None
+        if rows.labeled is not None and functional is None:
+            answers, y = rows.labeled
             features_lab = _features(rows.source_lab, answers)
-            labelled = metric.rows(answers, answers.rows, y), found.at(features_lab)
-        return LossFit(losses, modelled, found.target, labelled, found.by_fold)
+            labeled = metric.rows(answers, answers.rows, y), found.at(features_lab)
+        return LossFit(losses, modeled, found.target, labeled, found.by_fold)
 
     def evidence(self, model: LossFit) -> Evidence:
         """Return all that is known of a metric that is a mean over rows."""
@@ -598,8 +598,8 @@ class MetricEvaluator:
             model.losses,
             self.ratio,
             self.rows.counts,
-            model.modelled,
-            model.modelled_target,
+            model.modeled,
+            model.modeled_target,
             self.rows.groups,
             model.by_fold,
             beyond=self.rows.beyond,
@@ -610,7 +610,7 @@ class MetricEvaluator:
         model: LossFit | None,
         some: Indices,
         aims: Indices,
-        with_labelled: bool = True,
+        with_labeled: bool = True,
         of_these_rows: bool = False,
     ) -> MetricPerformance:
         """Return all estimates for some rows of both samples.
@@ -628,19 +628,19 @@ class MetricEvaluator:
             found |= {
                 name: as_estimate(metric, name, one) for name, one in means.items()
             }
-            if model.labelled is not None and with_labelled:
-                check = label_check(evidence, *model.labelled, metric, self.directions)
-                found["labelled"] = labelled_estimate(
+            if model.labeled is not None and with_labeled:
+                check = label_check(evidence, *model.labeled, metric, self.directions)
+                found["labeled"] = labeled_estimate(
                     metric,
-                    *model.labelled,
-                    evidence.modelled_target,
+                    *model.labeled,
+                    evidence.modeled_target,
                     self.level,
                     None if check.contradicts else means["doubly_robust"],
                     evidence.spread_of_rest,
                 )
         else:
-            if with_labelled and self.directions and self.rows.labelled is not None:
-                check = check_of(self.directions, len(self.rows.labelled[1]))
+            if with_labeled and self.directions and self.rows.labeled is not None:
+                check = check_of(self.directions, len(self.rows.labeled[1]))
             by_law = self._by_law(model, some, aims)
             if by_law is None:
                 why = f"{metric.name} is no mean over rows"
@@ -653,7 +653,7 @@ class MetricEvaluator:
                 found |= {
                     name: as_estimate(metric, name, one) for name, one in means.items()
                 }
-            found |= self._scored(some, with_labelled, check, found.get("weighted"))
+            found |= self._scored(some, with_labeled, check, found.get("weighted"))
             reasons |= {
                 name: "not defined for rows of one class"
                 for name, one in found.items()
@@ -685,9 +685,9 @@ class MetricEvaluator:
             rows.labels[some],
             rows.counts[some],
             self.ratio[some],
-            model.modelled[some],
+            model.modeled[some],
             rows.answers_target.take(aims),
-            model.modelled_target[aims],
+            model.modeled_target[aims],
             _numbered(rows.groups, some),
             None if model.by_fold is None else model.by_fold[:, aims],
         )
@@ -695,7 +695,7 @@ class MetricEvaluator:
     def _scored(
         self,
         some: Indices,
-        with_labelled: bool,
+        with_labeled: bool,
         check: LabelCheck | None,
         weighted: Estimate | None = None,
     ) -> dict[str, Estimate | None]:
@@ -711,16 +711,16 @@ class MetricEvaluator:
             if name == "source" or weighted is None
         }
         found.setdefault("weighted", weighted)
-        if rows.labelled is not None and with_labelled:
-            labelled = unweighted_estimate(
-                metric, "labelled", *rows.labelled, None, self.level, self.seed
+        if rows.labeled is not None and with_labeled:
+            labeled = unweighted_estimate(
+                metric, "labeled", *rows.labeled, None, self.level, self.seed
             )
             weights = counts * self.ratio[some]
             contradicted = check is not None and check.contradicts
-            found["labelled"] = _together(
+            found["labeled"] = _together(
                 None if contradicted else found["weighted"],
-                labelled,
-                np.sqrt(effective_rows(weights, groups) / len(rows.labelled[1])),
+                labeled,
+                np.sqrt(effective_rows(weights, groups) / len(rows.labeled[1])),
                 self.level,
             )
         return found
@@ -763,16 +763,16 @@ def label_changes(
     rows: Rows, ratio: Array, some: Indices, seed: int
 ) -> tuple[Direction, ...]:
     """Return the tests of p(y | x) by what is left of the labels, if there are such."""
-    if rows.labelled is None:
+    if rows.labeled is None:
         return ()
-    source = LabelledSample(
+    source = LabeledSample(
         rows.answers.take(some), rows.labels[some], rows.source[some]
     )
     return residual_directions(
         source,
         ratio[some],
         rows.counts[some],
-        LabelledSample(*rows.labelled, rows.source_lab),
+        LabeledSample(*rows.labeled, rows.source_lab),
         rows.names,
         seed,
         _numbered(rows.groups, some),
@@ -800,21 +800,21 @@ def unweighted_estimate(
 
 
 def _together(
-    weighted: Estimate | None, labelled: Estimate | None, wider: float, level: float
+    weighted: Estimate | None, labeled: Estimate | None, wider: float, level: float
 ) -> Estimate | None:
-    """Return labelled rows' estimate, sharpened by the weighted one if they agree.
+    """Return labeled rows' estimate, sharpened by the weighted one if they agree.
 
     It is then taken to be `wider` than the weighted one at least: a few rows are close
     to one another by chance.
     """
-    if weighted is None or labelled is None:
-        return labelled
+    if weighted is None or labeled is None:
+        return labeled
     sharp, honest = (
-        Interval(one.value, one.low, one.high) for one in (weighted, labelled)
+        Interval(one.value, one.low, one.high) for one in (weighted, labeled)
     )
     reach = np.hypot(sharp.high - sharp.low, honest.high - honest.low) / 2
     if abs(sharp.value - honest.value) > reach:
-        return labelled
+        return labeled
     least = wider * (sharp.high - sharp.low) / 2
     honest = Interval(
         honest.value,

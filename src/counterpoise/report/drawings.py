@@ -108,7 +108,7 @@ def roc_drawing(record: Report) -> Drawing | None:
             record,
         ),
         [_picture(draw_roc, overlap, "roc")],
-        Table(("training rows mistaken", "new rows recognised"), thinned(rows)),
+        Table(("training rows mistaken", "new rows recognized"), thinned(rows)),
     )
 
 
@@ -620,7 +620,7 @@ def convergence_drawing(record: Report) -> Drawing | None:
     return Drawing(
         "convergence",
         "Were the best weights found?",
-        "The weights are the answer to an optimisation problem. After every step a "
+        "The weights are the answer to an optimization problem. After every step a "
         "proof says how far from the best possible answer they still can be "
         "(blue); the search ends below the dashed line.",
         sentence(
@@ -644,7 +644,7 @@ def convergence_drawing(record: Report) -> Drawing | None:
 # -----------------------------------------------------------------------------
 
 
-_WITHDRAWN = "withdrawn, for labelled new rows contradict it: right "
+_WITHDRAWN = "withdrawn, for labeled new rows contradict it: right "
 
 
 def performance_drawing(record: Report) -> Drawing | None:
@@ -874,7 +874,7 @@ def monitor_drawing(record: Report) -> Drawing | None:
         (
             Name(str(row["time"])),
             *(optional(row.get(key)) for key in keys),
-            count(row.get("n_labelled") or 0),
+            count(row.get("n_labeled") or 0),
         )
         for row in rows
     ]
@@ -889,7 +889,7 @@ def monitor_drawing(record: Report) -> Drawing | None:
             value=figures(judged[-1]["estimated"]),
             reference=figures(section["reference"][names[0]]),
         )
-    header = ("chunk", "estimated", "low", "high", "from labels", "labelled rows")
+    header = ("chunk", "estimated", "low", "high", "from labels", "labeled rows")
     return Drawing(
         "watch-performance",
         "How good is the model, chunk by chunk?",

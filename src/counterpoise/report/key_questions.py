@@ -48,9 +48,9 @@ def source_rows(record: Report) -> str:
     Examples
     --------
     >>> source_rows(Record.from_dict({"model": {}})), source_rows(Record({}))
-    ('training data', 'the labelled rows')
+    ('training data', 'the labeled rows')
     """
-    return "training data" if "model" in record else "the labelled rows"
+    return "training data" if "model" in record else "the labeled rows"
 
 
 def change_in(headline: Mapping[str, Any]) -> str:
@@ -115,7 +115,7 @@ def compares_weights(record: Report) -> bool:
 def has_labels(record: Report) -> bool:
     """Return whether labels of new rows were used."""
     metrics = record.at("performance.metrics", {})
-    return any(one.get("check") or one.get("labelled") for one in metrics.values())
+    return any(one.get("check") or one.get("labeled") for one in metrics.values())
 
 
 def label_check_of(record: Report) -> Mapping[str, Any] | None:
@@ -139,14 +139,14 @@ def may_lie_elsewhere(record: Report) -> bool:
     Where more than `UNCOVERED_ABOVE` of the new rows are thinly covered (the record's
     verdict is thin in part, or no overlap), a contradiction has two readings: rows
     alike have other labels now, or the new data are not where the training data are.
-    Both are told, and rows there are labelled or collected before a model is refitted.
+    Both are told, and rows there are labeled or collected before a model is refitted.
     """
     return record.at("shift.verdict") in (PARTIAL_OVERLAP, NO_OVERLAP)
 
 
 def is_withdrawn(record: Report, estimate: str) -> bool:
     """Return whether an estimate rests on a p(y | x) that is shown to have changed."""
-    return is_contradicted(record) and estimate not in ("source", "labelled")
+    return is_contradicted(record) and estimate not in ("source", "labeled")
 
 
 def covered_path(record: Report) -> str:
@@ -284,10 +284,10 @@ def _weights_answer(record: Report) -> Answer | None:
         return Answer(question, "Not checked", CARE, told, ())
     if is_contradicted(record):
         told = sentence(
-            "Labelled new rows do not fit what was estimated from the training data, "
+            "Labeled new rows do not fit what was estimated from the training data, "
             "by which weights were judged: what they gain cannot be told."
             if may_lie_elsewhere(record)
-            else "Labelled new rows show that columns and label belong together in "
+            else "Labeled new rows show that columns and label belong together in "
             "another way than in the training data, by which weights were judged: what "
             "they gain cannot be told."
         )
@@ -322,7 +322,7 @@ def _not_the_score(record: Report) -> Sentence:
     if kind is None:
         return ()
     more = {
-        "labelled": ", labelled new rows and a model of the loss",
+        "labeled": ", labeled new rows and a model of the loss",
         "doubly_robust": " and a model of the loss",
     }.get(kind, "")
     return sentence(
@@ -403,14 +403,14 @@ def _score_answer(record: Report) -> Answer | None:
     check = label_check_of(record)
     if check is not None:
         fit = "they fit the estimate."
-        if is_contradicted(record) and headline["estimate"] == "labelled":
+        if is_contradicted(record) and headline["estimate"] == "labeled":
             fit = "the number is theirs, and what was estimated without them does "
             fit += "not fit."
         elif is_contradicted(record):
             short, tone = "Doubtful", CARE
             fit = "they do not fit the estimate."
-        n = f"{check['n_labelled']:,}"
-        sure += sentence(f" {n} labelled new rows were looked at: {fit}")
+        n = f"{check['n_labeled']:,}"
+        sure += sentence(f" {n} labeled new rows were looked at: {fit}")
     return Answer("How good will it be there?", short, tone, told, sure)
 
 

@@ -44,7 +44,7 @@ SAME_LABELS = (
 )
 # What the interval of an estimate assumes, by the estimate that leads.
 _ASSUMPTIONS = {
-    "labelled": "the labelled rows of the new data were drawn by chance",
+    "labeled": "the labeled rows of the new data were drawn by chance",
     "doubly_robust": f"{SAME_LABELS}, and the weights or the model of the loss are "
     "right",
     "direct": f"{SAME_LABELS}, and the model of the loss is right",
@@ -99,7 +99,7 @@ def guarantees_section(sections: Section) -> list[Section]:
             "as its level says.",
             _ASSUMPTIONS.get(headline["estimate"], _ASSUMPTIONS["weighted"]),
             "new data where there are no training data, and labels that have come to "
-            "mean something else; a few labelled rows of the new data can tell",
+            "mean something else; a few labeled rows of the new data can tell",
         )
     return promises
 
@@ -690,7 +690,7 @@ _WORST_COLUMNS, _PARTS_OF_A_COLUMN = 3, 8
 
 
 def balance_section(rows: SeenRows) -> Section:
-    r"""Return standardised mean differences before and after weighting.
+    r"""Return standardized mean differences before and after weighting.
 
     For a column with source mean :math:`\mu`, weighted source mean :math:`\mu_w` and
     target mean :math:`\nu`, :math:`|\nu - \mu| / s` and :math:`|\nu - \mu_w| / s` with

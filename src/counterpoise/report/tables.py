@@ -220,7 +220,7 @@ def covered_part_table(record: Report) -> Table | None:
     if not covered or not covered.get("metrics") or covered.get("share") == 1.0:
         return None
     if is_contradicted(record):
-        # It rests on what labelled rows have shown to be wrong.
+        # It rests on what labeled rows have shown to be wrong.
         return None
     rows = [
         (
@@ -247,11 +247,11 @@ def covered_part_table(record: Report) -> Table | None:
 
 
 def label_check_table(record: Report) -> Table | None:
-    """Return the table of what labelled new rows say."""
+    """Return the table of what labeled new rows say."""
     rows = [
         (
             Name(metric_name(metric).name),
-            count(check["n_labelled"]),
+            count(check["n_labeled"]),
             optional(check["difference"]),
             optional(check["error"]),
             chance(check["p_value"]),
@@ -262,10 +262,10 @@ def label_check_table(record: Report) -> Table | None:
     if not rows:
         return None
     return Table(
-        ("score", "labelled rows", "difference", "standard error", "chance"),
+        ("score", "labeled rows", "difference", "standard error", "chance"),
         rows,
-        name="labelled",
-        title="What labelled new rows say",
+        name="labeled",
+        title="What labeled new rows say",
         about="Whether a row still means the same label can only be seen from labels. "
         f"A small chance (below {SURPRISING_P_VALUE:g}) says that it does not: then "
         "the estimates above mislead. It counts the mean loss, whose difference "

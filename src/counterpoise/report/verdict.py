@@ -88,7 +88,7 @@ def steps_of(record: Report) -> tuple[Sentence, ...]:
             sentence(
                 "Only if the labels of covered rows do not fit either, do not go by "
                 "the old relation: fit a model to new rows drawn by chance and "
-                "labelled."
+                "labeled."
             ),
         ]
     elif contradicted:
@@ -295,7 +295,7 @@ def _labels_wanted(record: Report) -> Sentence:
 
 
 def _label_command(record: Report, n: int) -> str:
-    """Return the command that writes so many new rows to be labelled."""
+    """Return the command that writes so many new rows to be labeled."""
     file, label = record.at("data.target.file"), record.at("reproduce.options.label")
     words = ["counterpoise", "label", "--k", str(n)]
     words += ["--target", str(file)] if file else []
@@ -420,7 +420,7 @@ def _title(record: Report) -> tuple[str, str]:
             if may_lie_elsewhere(record)
             else "the relation between columns and label has changed."
         )
-        return CARE, f"The labelled new rows contradict the estimate: {why}"
+        return CARE, f"The labeled new rows contradict the estimate: {why}"
     if verdict is None:
         return PLAIN, _title_without_shift(record)
     if verdict == NO_OVERLAP:

@@ -39,7 +39,7 @@ def select_classes(
 
     The problem of `SubsetSelector` with the source's K classes as words and the m
     target rows as items, :math:`R_{ij} = -\log \max(p(j \mid x_i), 10^{-6})` by a
-    classifier of the source: few classes that explain the target, alike in neighbours.
+    classifier of the source: few classes that explain the target, alike in neighbors.
 
     Parameters
     ----------
@@ -55,10 +55,10 @@ def select_classes(
     smoothness : float
         Of the assignment over the graph.
     n_neighbors : int
-        Neighbours of a target row in the graph (an edge where either is one of the
+        Neighbors of a target row in the graph (an edge where either is one of the
         other's); zero: no graph.
     graph : matrix of shape (m, m), optional
-        Weights of edges, in place of neighbours.
+        Weights of edges, in place of neighbors.
     tol : float
         The gap to prove, in units of the objective above the rows' least costs.
     random_state : None, int or RandomState

@@ -28,9 +28,9 @@ _STRONG = 99.0
 
 
 def boundary_strength(lab: Array) -> Array:
-    """Return the length of the colour gradient, in units of its 99th percentile.
+    """Return the length of the color gradient, in units of its 99th percentile.
 
-    Zero everywhere where the colours are constant.
+    Zero everywhere where the colors are constant.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def boundary_strength(lab: Array) -> Array:
 
 
 # -----------------------------------------------------------------------------
-# Local spectral histograms: what a region looks like, colour and texture alike.
+# Local spectral histograms: what a region looks like, color and texture alike.
 #
 # Thirteen responses of every pixel: the three channels of CIELAB, and of the
 # luminance
@@ -59,7 +59,7 @@ def boundary_strength(lab: Array) -> Array:
 # of a pixel is the share of every bin among the pixels of a square window around it,
 # as
 # far as the window lies in the image; that of a region is the mean over its pixels.
-# A response that is in one bin all over the image (the colours of a grey one) tells
+# A response that is in one bin all over the image (the colors of a grey one) tells
 # nothing and only makes all regions alike: its histograms are zero, unless all are
 # such.
 #
@@ -141,7 +141,7 @@ def _gabor(sigma: float) -> list[Array]:
 
 
 def _square(half: int) -> tuple[Array, Array]:
-    """Return the coordinates, from its centre, of a square of pixels."""
+    """Return the coordinates, from its center, of a square of pixels."""
     y, x = np.mgrid[-half : half + 1, -half : half + 1].astype(float)
     return y, x
 
@@ -198,7 +198,7 @@ def _mean_histograms(
 
 
 # -----------------------------------------------------------------------------
-# Images as they come: grey or colour, bytes, words or floats.
+# Images as they come: grey or color, bytes, words or floats.
 # -----------------------------------------------------------------------------
 
 
@@ -237,7 +237,7 @@ def image_extra() -> Iterator[None]:
 
 
 def as_picture(image: ArrayLike) -> Picture:
-    """Return the image in colours of several kinds, or say what is wrong with it.
+    """Return the image in colors of several kinds, or say what is wrong with it.
 
     Parameters
     ----------
@@ -408,8 +408,8 @@ def words_of(
         Pixels of each region.
     borders : Borders
     dictionary : {"ward", "kmeans", "nmf"}
-        Means of contiguous Ward segments, centres of k-means, both weighted by area, or
-        factors of a non-negative factorisation (as published).
+        Means of contiguous Ward segments, centers of k-means, both weighted by area, or
+        factors of a non-negative factorization (as published).
     n_words : int
         At most as many are made as there are regions that differ; empty ones and
         repetitions are left out.
@@ -457,7 +457,7 @@ WAYS = ("felzenszwalb", "slic", "watershed")
 # Regions that a picture of any size is cut into by "slic" and "watershed".
 _N_REGIONS = 200
 # What "felzenszwalb" calls a region grows with the picture: its scale with the side,
-# from 60 on, because steps between neighbouring pixels shrink as sides grow; its least
+# from 60 on, because steps between neighboring pixels shrink as sides grow; its least
 # size with the pixels, from 20 on.
 _LEAST_SCALE, _SCALE, _PIXELS = 60.0, 61.7604, 481 * 321
 _LEAST_PIXELS, _LEAST_SHARE = 20, 1e-3

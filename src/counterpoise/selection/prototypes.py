@@ -292,7 +292,7 @@ def select_representatives(
 
     .. math:: \min_{|S| = k} \sum_i p_i \min_{j \in S \cup S_0} R_{ij}
 
-    with :math:`S_0` the labelled rows, by exchanges from a greedy choice until none
+    with :math:`S_0` the labeled rows, by exchanges from a greedy choice until none
     gains; no model is asked (`select_rows_to_label` asks one). The order is that in
     which each row lowers the cost most, so that the first of them are worth most.
 
@@ -302,7 +302,7 @@ def select_representatives(
     n_rows : int
         At most the number of rows of positive weight without a label.
     labeled : array of int, optional
-        Rows that already stand for their neighbours; none of them is returned.
+        Rows that already stand for their neighbors; none of them is returned.
     dissimilarity : str or callable
         As of `SubsetSelector`.
     sample_weight : array of shape (n,), optional
@@ -330,7 +330,7 @@ def select_representatives(
         )
     if np.setdiff1d(given, numbers).size:
         row = int(np.setdiff1d(given, numbers)[0])
-        raise InvalidInputError(f"labelled has row {row}, whose sample_weight is zero")
+        raise InvalidInputError(f"labeled has row {row}, whose sample_weight is zero")
     there = np.searchsorted(numbers, given)
     most = len(numbers) - len(there)
     if n_rows > most:

@@ -208,13 +208,13 @@ def segment(
     Parameters
     ----------
     image : array of shape (H, W), (H, W, 3) or (H, W, 4)
-        uint8, uint16, or floats from 0 to 1; grey or colour. Alpha is dropped.
+        uint8, uint16, or floats from 0 to 1; grey or color. Alpha is dropped.
     oversegmentation : {"felzenszwalb", "slic", "watershed"} or array of shape (H, W)
         How the regions are found, or the regions themselves (any integers). Segments
         are made of whole regions: they are as good as the borders of these.
     dictionary : {"ward", "kmeans", "nmf"}
-        Means of contiguous Ward segments, centres of k-means, or a non-negative
-        factorisation (as published; worse on photographs, see Notes).
+        Means of contiguous Ward segments, centers of k-means, or a non-negative
+        factorization (as published; worse on photographs, see Notes).
     n_candidates : int
         Words of the dictionary, at most as many as regions that differ.
     sparsity : float or sequence of floats
@@ -240,7 +240,7 @@ def segment(
     Returns
     -------
     array of shape (H, W), or (s, H, W), or Segmentation
-        Segments 0..k-1, connected (8 neighbours) where the regions are.
+        Segments 0..k-1, connected (8 neighbors) where the regions are.
 
     Notes
     -----

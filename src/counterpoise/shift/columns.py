@@ -807,7 +807,7 @@ def spread_rounded_columns(samples: TwoSamples) -> TwoSamples:
 
     A column that is rounded in one sample alone, or to another unit, has no value in
     common with the other sample, though each lies among its values: ages in years
-    beside ages with decimals. Trees and neighbourhoods would call that another place.
+    beside ages with decimals. Trees and neighborhoods would call that another place.
     In the columns of `differently_rounded` the c different rows of a sample that have
     its value :math:`v_k` are put at
 
@@ -842,7 +842,7 @@ def differently_rounded(samples: TwoSamples) -> NDArray[np.bool_]:
 
     Those of nine different values or more of which at least half of the rows of one
     sample have a value that no row of the other has, while the finest gap between
-    neighbouring values (their 5 % quantile) is twice as wide in one sample as in the
+    neighboring values (their 5 % quantile) is twice as wide in one sample as in the
     other, and that sample is on a grid: three of its values repeat, and its median gap
     is at most 1.5 times its finest. The median of either lies within the other's range.
     Of sparse matrices none.

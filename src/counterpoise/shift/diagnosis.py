@@ -103,7 +103,7 @@ class Reweighting:
     Attributes
     ----------
     before, after : float
-        The discrepancy (`counterpoise.discrepancy` of standardised columns with a
+        The discrepancy (`counterpoise.discrepancy` of standardized columns with a
         constant) of the source as it is, and at the best weights found; the second None
         where it was not looked for.
     bound : float or None
@@ -159,7 +159,7 @@ class Reweighting:
 def reweighting_of(samples: TwoSamples, names: Sequence[str]) -> Reweighting | None:
     r"""Return how much of the discrepancy weights of the source rows can remove.
 
-    Columns are centred and divided by their pooled scale, and numbers far outside the
+    Columns are centered and divided by their pooled scale, and numbers far outside the
     bulk count as if they lay at its ends. None where there are more than 1,000 columns;
     the best weights are looked for up to 100 columns. Time
     :math:`O((n + m) d^2)` and that of a few dozen Newton steps.
@@ -325,7 +325,7 @@ class Diagnosis:
         What to do where rows look dependent and nothing was said about it.
     digits : tuple of str
         Columns that the samples record to different digits, or in different units of
-        rounding. Classifiers and neighbourhoods compare them as if they did not
+        rounding. Classifiers and neighborhoods compare them as if they did not
         (`spread_rounded_columns`).
     spellings : tuple of Spelling
         Categories of the target that the source has in another spelling ("Yes" for
@@ -336,11 +336,11 @@ class Diagnosis:
     uncovered_rows : UncoveredRows
         A description of that part: columns and ranges, never a row.
     mmd, mmd_p_value : float or None
-        The maximum mean discrepancy of standardised columns, and the chance of one as
+        The maximum mean discrepancy of standardized columns, and the chance of one as
         large if nothing had shifted; None for sparse matrices, the second also where
         no permutation was asked for.
     discrepancy : float or None
-        Of standardised columns with a constant: what linear models can see of the
+        Of standardized columns with a constant: what linear models can see of the
         shift. None for sparse matrices and more than 1,000 columns.
     features : tuple of FeatureShift
         Every feature by itself, in the order of the columns.
@@ -471,7 +471,7 @@ def diagnose(
 ) -> Diagnosis:
     r"""Return what has shifted between source and target, with a verdict.
 
-    Feature by feature, effect sizes first: the standardised difference of the means,
+    Feature by feature, effect sizes first: the standardized difference of the means,
     the Kolmogorov-Smirnov distance (categories: total variation), missing values, new
     categories, and p-values corrected for the number of features by Holm's method.
     Then all features together: how well a classifier tells the samples apart, the
@@ -494,8 +494,8 @@ def diagnose(
         name in both samples is one group; of a sample without names every row counts
         for itself.
     time, time_target : array of shape (n,), (m,)
-        Numbers or dates in whose order neighbouring rows are alike: the same with 6 to
-        20 blocks of neighbours a sample, by how long columns remember. Each sample has
+        Numbers or dates in whose order neighboring rows are alike: the same with 6 to
+        20 blocks of neighbors a sample, by how long columns remember. Each sample has
         its own sequence; n + m entries in `time` alone are one for both, the source's
         first. Not together with groups.
     n_permutations : int
@@ -524,7 +524,7 @@ def diagnose(
 
     The verdict is "no shift detected" only where no test tells the samples apart: the
     classifier, the columns, means, spreads and correlations of their ranks (Wilcoxon,
-    Mood, Spearman), the cells of columns and pairs of columns and the neighbourhoods of
+    Mood, Spearman), the cells of columns and pairs of columns and the neighborhoods of
     rows (`overlap`), and the maximum mean discrepancy, each with a corrected p-value of
     at most 0.01, so that together they raise a false alarm at most once in twenty
     times. With fewer than 99 permutations the last cannot tell.
@@ -536,7 +536,7 @@ def diagnose(
     With groups or time, the classifier holds units out whole, its interval is of units
     (Obuchowski), and the other tests divide units by chance (999 times; for the maximum
     mean discrepancy `n_permutations`): columns, moments of ranks, cells of columns and
-    of pairs, kernel means. Neighbourhoods and holes are not looked for.
+    of pairs, kernel means. Neighborhoods and holes are not looked for.
     With fewer than five units of a sample, or so few that no p-value can be 0.01
     (`dependence.smallest_p`), the verdict is "too few rows" unless the shift is
     glaring. Of sparse matrices the classifier alone is asked.

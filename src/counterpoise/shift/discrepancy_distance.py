@@ -212,7 +212,7 @@ def pose_discrepancy(
     Parameters
     ----------
     samples : TwoSamples
-        Rows on scaled columns in canonical order, so that equal rows are neighbours.
+        Rows on scaled columns in canonical order, so that equal rows are neighbors.
     hypotheses : Kernel
         Of the functions that are to see no difference.
     gram : array of shape (n + m, n + m) or None
@@ -224,7 +224,7 @@ def pose_discrepancy(
     """
     source, target = samples.source, samples.target
     n = source.shape[0]
-    groups, first = _equal_neighbours(source)
+    groups, first = _equal_neighbors(source)
     share: Array = np.bincount(groups, samples.source_share).astype(float)
     if cap is None and spread == 0.0:
         rows = np.arange(first.size)
@@ -238,7 +238,7 @@ def pose_discrepancy(
                 f"{counts.max():g}"
             )
         rows = groups[np.repeat(np.arange(n), copies)]
-    target_rows, first_aim = _equal_neighbours(target)
+    target_rows, first_aim = _equal_neighbors(target)
     aim_share: Array = np.bincount(target_rows, samples.target_share).astype(float)
     bound = None if cap is None else cap / rows.size
     chosen = source[first[rows]], target[first_aim]
@@ -267,7 +267,7 @@ def pose_discrepancy(
     return posed
 
 
-def _equal_neighbours(rows: Matrix) -> tuple[Indices, Indices]:
+def _equal_neighbors(rows: Matrix) -> tuple[Indices, Indices]:
     """Return the number of every row's group of equal rows, and each group's first."""
     if sparse.issparse(rows):
         apart = sparse.csr_array(rows[1:] - rows[:-1])

@@ -89,8 +89,8 @@ class TwoGaussians(ClassifierMixin, BaseEstimator):
     .. math:: (1 - a) S + a \mu I, \quad \mu = \mathrm{tr}(S) / d, \quad
         a = \min\Bigl(1, \frac{\sum_i |x_i x_i' - S|^2 / n^2}{|S - \mu I|^2}\Bigr)
 
-    (Ledoit and Wolf, 2004; the rows centred, Frobenius norms). In closed form, and with
-    many columns much steadier than a ratio fitted to all their products.
+    (Ledoit and Wolf, 2004; the rows centered, Frobenius norms). In closed form, and
+    with many columns much steadier than a ratio fitted to all their products.
     """
 
     def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> Self:
@@ -547,7 +547,7 @@ class BinnedColumns(TransformerMixin, BaseEstimator):
     grows with the columns, and few of so many are needed. Where one cut of a column
     tells the classes apart, :math:`\max_c |F_1(c) - F_0(c)| \ge 0.9`, a bin ends in the
     middle between the values on its two sides, so that rows a little beyond those that
-    were learnt from are on the right side of a gap.
+    were learned from are on the right side of a gap.
     """
 
     def fit(
@@ -671,7 +671,7 @@ def _bin_ends(
     if apart[k] < TOLD_BY_ONE_CUT - 1e-9:
         return ends
     middle = values[k] + (values[k + 1] - values[k]) / 2
-    # Between neighbouring floats there is no middle.
+    # Between neighboring floats there is no middle.
     if middle < values[k + 1]:
         ends = np.sort(np.append(ends[ends != values[k]], middle))
     return ends
@@ -1133,7 +1133,7 @@ def _interval(
 
 
 def _variance_of_mean(values: Array, share: Array) -> float:
-    centred = values - share @ values
+    centered = values - share @ values
     # One row that has all the weight leaves no more than rounding.
     left = max(1.0 - float(share @ share), float(np.finfo(float).eps))
-    return float(share**2 @ centred**2) / left
+    return float(share**2 @ centered**2) / left

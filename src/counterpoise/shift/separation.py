@@ -726,7 +726,7 @@ def describe_uncovered_rows(
     if k < FEWEST_ROWS_REPORTED:
         note = (
             f"Of fewer than {FEWEST_ROWS_REPORTED} rows nothing is told: nobody is "
-            "recognised."
+            "recognized."
         )
         return UncoveredRows(k, n_scored, note=note)
     shifts = column_shifts(source, uncovered, share, uncovered_share, tested=False)

@@ -88,9 +88,9 @@ def rows_that_tell() -> int:
 # -----------------------------------------------------------------------------
 
 
-# Rows of each sample whose neighbours in all columns are looked at, how many of them,
+# Rows of each sample whose neighbors in all columns are looked at, how many of them,
 # and how many divisions by chance.
-_ROWS, _NEIGHBOURS, _DIVISIONS = 1_000, 12, 499
+_ROWS, _NEIGHBORS, _DIVISIONS = 1_000, 12, 499
 # Chance that any empty ball of a set of columns is one by chance.
 _BY_CHANCE = 0.05
 # How far from a ball's center, in radii, the mean of the source rows around it may be.
@@ -152,7 +152,7 @@ class CoverageGaps:
     ----------
     p_value : float
         Chance that two samples drawn alike fill the cells of columns and pairs, or the
-        neighbourhoods of rows, as unlike as these; corrected for all of them.
+        neighborhoods of rows, as unlike as these; corrected for all of them.
     most_unlike : tuple of int
         The columns of the matrix that `p_value` speaks of: one column or two (of a
         category several), or all.
@@ -187,7 +187,7 @@ def find_coverage_gaps(samples: TwoSamples, seed: int) -> CoverageGaps:
 
     Three families, each of which has a third of the level: every column cut into
     cells, every pair of the first 40 columns cut into cells (`cell_tests`, corrected
-    for their number by kind), and neighbourhoods in all columns: the share of
+    for their number by kind), and neighborhoods in all columns: the share of
     the target rows whose 12 nearest rows are target rows, by 499 divisions of the rows
     by chance (of at most 1,000 rows a sample; not with more than 40 columns, nor where
     rows have unequal weights, which make divisions unequal). A category counts as one
@@ -320,7 +320,7 @@ def is_hole(
 
 
 def _among_all(blocks: list[CutColumn], samples: TwoSamples, seed: int) -> float | None:
-    """Return the chance of so many neighbourhoods without a source row."""
+    """Return the chance of so many neighborhoods without a source row."""
     n, m = samples.source.shape[0], samples.target.shape[0]
     shares = samples.source_share, samples.target_share
     uneven = any(one.max() > one.min() * (1 + 1e-9) for one in shares)
@@ -331,22 +331,22 @@ def _among_all(blocks: list[CutColumn], samples: TwoSamples, seed: int) -> float
         np.sort(rng.permutation(size)[:_ROWS]) if size > _ROWS else np.arange(size)
         for size in (n, m)
     )
-    # Ties among neighbours must not go by the sample: the rows are shuffled first.
+    # Ties among neighbors must not go by the sample: the rows are shuffled first.
     shuffled = rng.permutation(np.concatenate([rows, n + target_rows]))
     place = _places(blocks, [one.place for one in blocks])[shuffled]
     N = place.shape[0]
-    if N <= _NEIGHBOURS + 1:
+    if N <= _NEIGHBORS + 1:
         return None
-    near = NearestNeighbors(n_neighbors=_NEIGHBOURS + 1, algorithm="brute").fit(place)
-    neighbours = near.kneighbors(place, return_distance=False)
-    starts = np.arange(0, neighbours.size + 1, _NEIGHBOURS + 1)
-    ones = np.ones(neighbours.size, dtype=np.float32)
-    graph = sparse.csr_array((ones, neighbours.ravel(), starts), shape=(N, N))
+    near = NearestNeighbors(n_neighbors=_NEIGHBORS + 1, algorithm="brute").fit(place)
+    neighbors = near.kneighbors(place, return_distance=False)
+    starts = np.arange(0, neighbors.size + 1, _NEIGHBORS + 1)
+    ones = np.ones(neighbors.size, dtype=np.float32)
+    graph = sparse.csr_array((ones, neighbors.ravel(), starts), shape=(N, N))
     is_target = np.zeros((N, _DIVISIONS + 1), dtype=np.float32)
     is_target[:, 0] = shuffled >= n
     for k in range(1, _DIVISIONS + 1):
         is_target[rng.permutation(N)[: target_rows.size], k] = 1.0
-    empty = (graph @ is_target > _NEIGHBOURS + 0.5).sum(axis=0)
+    empty = (graph @ is_target > _NEIGHBORS + 0.5).sum(axis=0)
     as_many = int(np.count_nonzero(empty >= empty[0])) if empty[0] else _DIVISIONS + 1
     return as_many / (_DIVISIONS + 1)
 

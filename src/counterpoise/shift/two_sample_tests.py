@@ -388,7 +388,7 @@ class CutColumn:
 def blocks_of(X: Array, most: int = MOST_COLUMNS) -> list[CutColumn]:
     """Return the columns of both samples together, levels of a category as one block.
 
-    Neighbouring columns of two values of which no row has two at their larger value are
+    Neighboring columns of two values of which no row has two at their larger value are
     the levels of one category. Which rows are the target's plays no part. Of more than
     `most` blocks the first are returned, and one more.
     """

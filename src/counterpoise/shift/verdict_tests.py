@@ -201,7 +201,7 @@ def _steps(values: Array, missing: NDArray[np.bool_]) -> Indices:
 # -----------------------------------------------------------------------------
 
 
-CLASSIFIER, HOLES, KERNEL_MEANS = "classifier", "cells and neighbours", "kernel means"
+CLASSIFIER, HOLES, KERNEL_MEANS = "classifier", "cells and neighbors", "kernel means"
 COLUMNS, MOMENTS = "columns", "means, spreads and correlations"
 
 
@@ -213,7 +213,7 @@ class ShiftTest:
     ----------
     name : str
         "classifier" (the AUC), "columns" (each by itself, Holm), "means, spreads and
-        correlations" (of the ranks of numbers), "cells and neighbours" (of columns,
+        correlations" (of the ranks of numbers), "cells and neighbors" (of columns,
         pairs and rows, `overlap`), "kernel means" (the maximum mean discrepancy).
     p_value : float
         Corrected for all that the test looks at.

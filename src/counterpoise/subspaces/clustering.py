@@ -120,7 +120,7 @@ class OrthogonalGraphClustering(ClusterMixin, BaseEstimator):
     seconds at n = 1000 and seven clusters. The lowest objective need not be the truth:
     starts that fit the rows well are part of the answer, more random ones are not. Any
     labels with their best columns are stationary, so the certificate says little but
-    feasibility; the bound is the proof that counts. Rows without a neighbour get the
+    feasibility; the bound is the proof that counts. Rows without a neighbor get the
     largest cluster's label and a row of zeros.
 
     References
@@ -207,7 +207,7 @@ class OrthogonalGraphClustering(ClusterMixin, BaseEstimator):
         elif len(joined) < n:
             alone = np.setdiff1d(np.arange(n), joined)
             warn_user(
-                f"{name}: {len(alone)} rows have no neighbour (the first is row "
+                f"{name}: {len(alone)} rows have no neighbor (the first is row "
                 f"{alone[0]}); they get the label of the largest cluster"
             )
         inner = affinity[joined][:, joined]

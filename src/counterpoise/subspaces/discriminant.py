@@ -222,7 +222,7 @@ class MaxMinDistanceAnalysis(SupervisedSubspace):
         \max_{Q S_w Q' = I}\ \min_{i < j} |Q (\mu_i - \mu_j)|^2
 
     over Q of shape (m, d), with :math:`\mu_i` the class means and :math:`S_w` the
-    covariance within classes. Linear discriminant analysis maximises the sum of these
+    covariance within classes. Linear discriminant analysis maximizes the sum of these
     distances instead, which far classes dominate, so that near ones collapse.
 
     Parameters
@@ -231,7 +231,7 @@ class MaxMinDistanceAnalysis(SupervisedSubspace):
         m, at most the number of columns.
     solver : str or Solver, default="auto"
         "auto" is "softmin": sharper and sharper softmins along the frames. "mm":
-        rounds of tangents without a penalty. "relaxation": penalised relaxations
+        rounds of tangents without a penalty. "relaxation": penalized relaxations
         (SPR). "fantope": the top eigenvectors of the global relaxation, then "mm". Or a
         solver object of `counterpoise.optim`, such as
         ``SequentialRelaxation("parabolic")``.
@@ -274,7 +274,7 @@ class MaxMinDistanceAnalysis(SupervisedSubspace):
     pair_distances_ : array of shape (c, c)
         Squared distances of all class means.
     solution_ : Solution
-        Minimises minus `min_distance_`, over frames of the span of the class means.
+        Minimizes minus `min_distance_`, over frames of the span of the class means.
     n_iter_ : int
         Rounds of the search that was kept.
 

@@ -51,7 +51,7 @@ class SharedSubspace(SupervisedSubspace):
 
     with :math:`\bar x, C` and :math:`\bar x_t, C_t` the mean and the covariance of
     source and target, :math:`\mu_i` and :math:`S_w` the class means and the covariance
-    within classes of the source. `criterion="trace"` maximises the trace
+    within classes of the source. `criterion="trace"` maximizes the trace
     :math:`\mathrm{tr}\, Q S_b Q'` of the covariance between classes instead, as linear
     discriminant analysis does.
 
@@ -82,12 +82,12 @@ class SharedSubspace(SupervisedSubspace):
     bound_ : float
         Proved: no Q that keeps the constraints has more, of the criterion.
     solution_ : Solution
-        Minimises minus the criterion, over frames of the whitened columns.
+        Minimizes minus the criterion, over frames of the whitened columns.
     n_iter_ : int
 
     Notes
     -----
-    Three quadratic constraints in the frame P of the whitened columns. Penalised
+    Three quadratic constraints in the frame P of the whitened columns. Penalized
     relaxations find a feasible frame and improve it. Above 30 columns the search keeps
     to a subspace of 30 (class means, the mean shift, the images of both by the spread
     shift and its extreme directions): feasible all the same, perhaps not the best; the

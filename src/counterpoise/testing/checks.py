@@ -144,7 +144,7 @@ def _check_against_linprog(domain: Any, gradient: Array, vertex: Array) -> None:
     answer = linprog(gradient, A_ub=G, b_ub=h, bounds=(None, None), **equations)
     slack = 1e-7 * max(1.0, abs(answer.fun))
     assert abs(gradient @ vertex - answer.fun) <= slack, (
-        f"vertex {gradient @ vertex}, linear programme {answer.fun}"
+        f"vertex {gradient @ vertex}, linear program {answer.fun}"
     )
 
 

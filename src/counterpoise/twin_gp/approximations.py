@@ -332,7 +332,7 @@ MOST_TIMES_NEIGHBORS = 5
 class LocalModel(TwinModel):
     """A model a test row, on its nearest training inputs.
 
-    Neighbours are counted by their weights, until these reach `n_neighbors`, so that
+    Neighbors are counted by their weights, until these reach `n_neighbors`, so that
     repeated rows and weights agree; of the last one only what is left of the count is
     used. Where weights are small, K = `MOST_TIMES_NEIGHBORS` times `n_neighbors` rows
     are the most. No factor of all rows is made: time and memory O(N) a test row to

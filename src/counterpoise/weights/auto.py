@@ -95,7 +95,7 @@ def spread_to_neighbors(
     it none is a source row and at least half are lost: the rim of a cluster that the
     source does not reach, whose rows a classifier may place below an odd source row.
     That is repeated until none joins. `rows` and `target_rows` are the places of
-    the rows of either sample that are looked at as neighbours; a row is not its own.
+    the rows of either sample that are looked at as neighbors; a row is not its own.
     """
     if lost.all():
         return lost
@@ -103,14 +103,14 @@ def spread_to_neighbors(
     with suppress_warnings(UserWarning, message="hardly varies"):
         scaled = rows_scaled(samples, pooled_scale(samples))
     known = np.vstack([scaled.source[rows], scaled.target[target_rows]])
-    # The place of each neighbour among the target rows; -1 for a source row.
+    # The place of each neighbor among the target rows; -1 for a source row.
     place = np.concatenate([np.full(rows.size, -1), target_rows])
     count = min(N_NEAREST, place.size - 1)
     asked = np.flatnonzero(~lost)
     finder = NearestNeighbors(n_neighbors=count + 1).fit(known)
     near = place[finder.kneighbors(scaled.target[asked], return_distance=False)]
     own = near == asked[:, None]
-    # Where it is not among its own neighbours, the furthest of them is one too many.
+    # Where it is not among its own neighbors, the furthest of them is one too many.
     own[~own.any(axis=1), -1] = True
     near = near[~own].reshape(asked.size, count)
     alone = (near >= 0).all(axis=1)
@@ -475,7 +475,7 @@ class AutoWeights(WeightEstimator):
     weights of the source rows are by that fit; those of boosted trees, and of a
     classifier with more than a tenth as many parameters as rows, are out of fold. A
     width at which more than 10 % of the target rows have less than one expected source
-    neighbour is not taken; from 2 % on the ratio is a relative one. A ratio is not
+    neighbor is not taken; from 2 % on the ratio is a relative one. A ratio is not
     extrapolated: no weight exceeds the largest at a target row of the fit (rows far
     outside the bulk of both samples aside), and none is below 1e-4. Where the ten,
     thirty or ninety source rows of the largest held-out weights would stand for more of

@@ -786,7 +786,7 @@ def _largest_of_block(
 class UniformWeights(WeightEstimator):
     """Weights of one: what `AutoWeights` takes where nothing is gained by weighing.
 
-    :math:`w_i = 1`. Its certificate is of kind "none": nothing is minimised.
+    :math:`w_i = 1`. Its certificate is of kind "none": nothing is minimized.
 
     Examples
     --------

@@ -258,7 +258,7 @@ class DiscrepancyWeights(WeightEstimator):
         s: how much an effective sample size counts against the norm. "auto": by the
         noise of the source's moment, :math:`s f_0 = \nu / (2 \sqrt n)` (see Notes), at
         most 10, and 0 where `sample_weight` has other than small whole numbers or the
-        solver minimises the norm alone ("smoothing", "multiplicative-weights",
+        solver minimizes the norm alone ("smoothing", "multiplicative-weights",
         "frobenius"); 0 is the published objective.
     solver : str or Solver, default="auto"
         "auto": the fastest that has a proof. Or "interior-point", "column-generation",

@@ -385,7 +385,7 @@ class KLIEP(WeightEstimator):
     cv_results_ : dict of arrays
         Scores of all widths, both kinds, where a width was selected.
     unsupported_fraction_ : float
-        Share of target rows with less than one expected source neighbour at this
+        Share of target rows with less than one expected source neighbor at this
         width, or further from all source rows than those are from one another.
     effective_sample_size_ : float
 
@@ -470,7 +470,7 @@ class KLIEP(WeightEstimator):
     def _fit_blocks(self, samples: Samples) -> Solution:
         if self.n_centers is None:
             raise InvalidInputError(
-                "n_centers=None makes a centre of every target row, which blocks are "
+                "n_centers=None makes a center of every target row, which blocks are "
                 "too many for: give a number"
             )
         if not self._is_corrective:
@@ -481,7 +481,7 @@ class KLIEP(WeightEstimator):
         source, target = self._scaled_blocks(samples)
         kernel, seed = Kernel("rbf", self.gamma_), self._seed()
         wanted = CENTERS_AT_MOST if self.n_centers == "auto" else int(self.n_centers)
-        announce("reading every row: centres and means of the kernel")
+        announce("reading every row: centers and means of the kernel")
         self.centers_ = centers_of_blocks(target, wanted, seed)
         scale = means_of_blocks(source, target, self.centers_, kernel, self.relative)
         drawn = self._scaled(samples.counted.target)

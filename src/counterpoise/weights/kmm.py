@@ -158,7 +158,7 @@ def _scale(uniform: float, spread: float, samples: TwoSamples) -> float:
 
 
 def _uncovered(samples: TwoSamples, reach: Array, share: Array) -> float:
-    """Return the share of rows with less than one expected source neighbour."""
+    """Return the share of rows with less than one expected source neighbor."""
     return float(share[samples.source_mass * reach < 1.0].sum() / share.sum())
 
 
@@ -351,7 +351,7 @@ class KMM(WeightEstimator):
         target rows.
     effective_sample_size_, unsupported_fraction_ : float
         Of the weights; share of the target rows with less than one expected source
-        neighbour at the width.
+        neighbor at the width.
 
     Notes
     -----

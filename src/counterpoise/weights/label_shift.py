@@ -45,7 +45,7 @@ ROUGH_TOL = 1e-3
 SMALLEST_DENSITY = 1e-300
 
 
-class LabelledRows(NamedTuple):
+class LabeledRows(NamedTuple):
     """Source rows with their labels and weights, and target rows with their shares."""
 
     X: Array
@@ -65,7 +65,7 @@ def offered(
 
 
 def densities(
-    rows: LabelledRows, gamma: float, shares: list[Array]
+    rows: LabeledRows, gamma: float, shares: list[Array]
 ) -> list[tuple[Array, Array]]:
     """Return, for every set of bumps, their densities at the target rows.
 
@@ -339,7 +339,7 @@ class LabelShiftWeights(WeightEstimator):
             "target rows"
         )
 
-    def _ordered(self, samples: Samples, labels: Array) -> LabelledRows:
+    def _ordered(self, samples: Samples, labels: Array) -> LabeledRows:
         """Return the rows that count, scaled, in an order by inputs and labels."""
         weight, target_weight = samples.source_weight, samples.target_weight
         used = np.flatnonzero(weight)
@@ -357,11 +357,11 @@ class LabelShiftWeights(WeightEstimator):
             self.column_scale_ = pooled_scale(two, samples.matrix_names)
             two = rows_scaled(two, self.column_scale_)
         self._judge_overlap(isolated_share(two), "unsupported_fraction", None, None)
-        return LabelledRows(
+        return LabeledRows(
             two.source, labels[used], weight[used], two.target, two.target_share
         )
 
-    def _pose(self, rows: LabelledRows, seed: int) -> None:
+    def _pose(self, rows: LabeledRows, seed: int) -> None:
         """Choose bumps and widths."""
         rng = np.random.default_rng(seed)
         different = np.unique(rows.y, axis=0)
@@ -392,14 +392,14 @@ class LabelShiftWeights(WeightEstimator):
             "score": np.array(scores),
         }
 
-    def _shares(self, rows: LabelledRows, gamma_y: float) -> Array:
+    def _shares(self, rows: LabeledRows, gamma_y: float) -> Array:
         """Return Q, the shares of the rows in every bump."""
         Q = Kernel("rbf", gamma_y).matrix(rows.y, self.centers_)
         Q *= rows.weight[:, None]
         Q /= Q.sum(axis=0)
         return Q
 
-    def _solution(self, rows: LabelledRows) -> Solution:
+    def _solution(self, rows: LabeledRows) -> Solution:
         Q = self._shares(rows, self.gamma_y_)
         ((A, _),) = densities(rows, self.gamma_, [Q])
         solution = self._solve(

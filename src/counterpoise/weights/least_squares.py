@@ -167,7 +167,7 @@ def _plan(n_centers: int) -> None:
     needed = 8 * n_centers**2
     if needed > current_budget():
         raise InvalidInputError(
-            f"the moments of {n_centers} centres take {needed / 2**30:.1f} GiB, above "
+            f"the moments of {n_centers} centers take {needed / 2**30:.1f} GiB, above "
             f"the memory budget of {current_budget() / 2**30:.1f} GiB: give fewer, "
             "such as n_centers=100, or raise the budget "
             "(counterpoise.data.memory_budget)"
@@ -329,11 +329,11 @@ class LSIF(LeastSquaresWeights):
         self, samples: TwoSamples, deadline: Deadline
     ) -> tuple[Solution, Array]:
         moments = Moments.of(samples, self.centers_, self.gamma_)
-        programme = PenaltyPath(moments.source, moments.mean)
+        program = PenaltyPath(moments.source, moments.mean)
         penalty = self.regularization_
-        if penalty >= programme.start:
+        if penalty >= program.start:
             raise InvalidInputError(
-                f"regularization must be below {programme.start:.6g}, from which on "
+                f"regularization must be below {program.start:.6g}, from which on "
                 f"every coefficient is zero, got {penalty}"
             )
         watch = _Monitor(self.callback, deadline)
@@ -341,16 +341,16 @@ class LSIF(LeastSquaresWeights):
         self.path_: SolutionPath | None = None
         ended = "proved"
         try:
-            self.path_ = follow(programme, max_events=self.max_iter, callback=watch)
+            self.path_ = follow(program, max_events=self.max_iter, callback=watch)
             x, n_iter = self.path_.at(penalty), self.path_.n_events
         except PathError as error:
             # The loop counts a piece before it is seen.
             if not watch.why and len(watch.seen) >= self.max_iter:
                 watch.why = f"max_iter = {self.max_iter} reached"
             ended = watch.why or str(error)
-            x, n_iter = watch.nearest(programme, penalty), watch.n_events
+            x, n_iter = watch.nearest(program, penalty), watch.n_events
         solution = certified(
-            programme.problem(penalty),
+            program.problem(penalty),
             x,
             self.tol,
             n_iter=n_iter,
@@ -399,10 +399,10 @@ class _Monitor:
         """The number of linear pieces seen."""
         return len(self.seen) - 1
 
-    def nearest(self, programme: PenaltyPath, penalty: float) -> Array:
+    def nearest(self, program: PenaltyPath, penalty: float) -> Array:
         """Return the solution at the penalty, or the last one if it was not reached."""
         part = SolutionPath(
-            programme,
+            program,
             np.array([here.theta for here in self.seen]),
             np.array([here.x for here in self.seen]),
         )
@@ -431,7 +431,7 @@ class _Ridge(LeastSquaresWeights):
     def _fit_blocks(self, samples: Samples) -> Solution:
         if self.n_centers is None:
             raise InvalidInputError(
-                "n_centers=None makes a centre of every target row, which blocks are "
+                "n_centers=None makes a center of every target row, which blocks are "
                 "too many for: give a number"
             )
         source, target = self._scaled_blocks(samples)

@@ -280,7 +280,7 @@ def count_admissible(
 ) -> int:
     """Return how many widths, the widest first, reach all but a share of the target.
 
-    The share of target rows without a source neighbour grows as the width falls, so
+    The share of target rows without a source neighbor grows as the width falls, so
     halving finds it.
     """
     low, high = 0, len(gammas)

@@ -68,13 +68,13 @@ class Deadline:
 WIDTH_FACTORS = (2.0, 1.4, 1.0, 0.7, 0.5, 0.35, 0.25, 0.18)
 # Rows of each sample that a search looks at, and the fewest that it can work with.
 ROWS_SEARCHED, FEWEST_TO_CHOOSE = 2000, 20
-# A width at which more target rows than this have no source neighbour is not taken;
+# A width at which more target rows than this have no source neighbor is not taken;
 # the relative ratio stands more of them.
 LARGEST_UNCOVERED, LARGEST_UNCOVERED_RELATIVE = 0.1, 0.3
 
 
 def unsupported_share(samples: TwoSamples, gamma: float) -> float:
-    """Return the share of target rows with less than one expected source neighbour.
+    """Return the share of target rows with less than one expected source neighbor.
 
     The expectation is n times the mean of the kernel over the source; it is computed
     at no more than 2000 target rows, taken at equal intervals.

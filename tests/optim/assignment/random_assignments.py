@@ -55,6 +55,6 @@ def optimum(problem):
             shape=(L.nnz, problem.shape[0]),
         )
         value = value + problem.smoothness * cp.sum_squares(sparse.csc_array(edges) @ U)
-    programme = cp.Problem(cp.Minimize(value), [cp.sum(U, axis=1) == 1])
-    programme.solve(solver=cp.CLARABEL, tol_gap_rel=1e-10, tol_gap_abs=1e-10)
-    return float(programme.value)
+    program = cp.Problem(cp.Minimize(value), [cp.sum(U, axis=1) == 1])
+    program.solve(solver=cp.CLARABEL, tol_gap_rel=1e-10, tol_gap_abs=1e-10)
+    return float(program.value)

@@ -15,8 +15,8 @@ from counterpoise.optim.assignment.problem import (
 )
 
 
-def whole_programme(C):
-    """Return the penalty by one programme in s and t, as it is written."""
+def whole_program(C):
+    """Return the penalty by one program in s and t, as it is written."""
     n, words = C.shape
     e = C.sum(axis=0).argmin()
     others = [j for j in range(words) if j != e]
@@ -42,11 +42,11 @@ def whole_programme(C):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_few_binding_words_give_the_whole_programme(seed):
+def test_few_binding_words_give_the_whole_program(seed):
     rng = np.random.default_rng(seed)
     C = rng.random((int(rng.integers(2, 25)), int(rng.integers(2, 25))))
     found = one_word_penalty(C)
-    assert found.low == pytest.approx(whole_programme(C), rel=1e-9, abs=1e-12)
+    assert found.low == pytest.approx(whole_program(C), rel=1e-9, abs=1e-12)
     assert found.is_exact
     apart = C - C[:, [found.word]]
     assert np.maximum(-apart, 0).sum(axis=0).max() <= found.low + 1e-12
@@ -118,7 +118,7 @@ def test_costs_that_hardly_differ_give_the_same_penalty_in_their_own_units(sprea
     assert short <= 1e-6 * found.high
 
 
-def test_where_the_programme_has_no_solution_there_are_bounds(monkeypatch):
+def test_where_the_program_has_no_solution_there_are_bounds(monkeypatch):
     C = random_costs(30, 8, 4)
     exact = one_word_penalty(C)
     monkeypatch.setattr(one_word, "_over_words", lambda *_: None)

@@ -64,9 +64,9 @@ def test_a_threshold_projects_onto_the_simplex(start):
     np.testing.assert_allclose(ours, one_by_one, atol=1e-12)
 
 
-def test_rows_are_projected_as_a_quadratic_programme_projects_them():
+def test_rows_are_projected_as_a_quadratic_program_projects_them():
     W = np.random.default_rng(3).normal(size=(6, 5))
     Z = cp.Variable((6, 5), nonneg=True)
-    programme = cp.Problem(cp.Minimize(cp.sum_squares(Z - W)), [cp.sum(Z, axis=1) == 1])
-    programme.solve(solver=cp.CLARABEL, tol_gap_abs=1e-13, tol_gap_rel=1e-13)
+    program = cp.Problem(cp.Minimize(cp.sum_squares(Z - W)), [cp.sum(Z, axis=1) == 1])
+    program.solve(solver=cp.CLARABEL, tol_gap_abs=1e-13, tol_gap_rel=1e-13)
     np.testing.assert_allclose(project_rows(W), Z.value, atol=1e-6)

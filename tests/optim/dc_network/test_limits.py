@@ -1,11 +1,11 @@
-"""Limits on outputs: programmes against cvxpy, rounds that keep what holds."""
+"""Limits on outputs: programs against cvxpy, rounds that keep what holds."""
 
 import cvxpy as cp
 import numpy as np
 import pytest
 
 from counterpoise.optim import solve
-from counterpoise.optim.dc_network import constraints as programmes
+from counterpoise.optim.dc_network import constraints as programs
 from counterpoise.optim.dc_network.constrained_training import (
     ConstrainedTraining,
     ExactLayer,
@@ -135,8 +135,8 @@ def test_rows_that_join_give_the_same_answer_as_all_rows_at_once(monkeypatch):
         return layer.solved()
 
     x, answer = solved()
-    monkeypatch.setattr(programmes, "SMALL_PROGRAMME", 0)
-    monkeypatch.setattr(programmes, "LIKELY_TO_TURN", 0.01)
+    monkeypatch.setattr(programs, "SMALL_PROGRAM", 0)
+    monkeypatch.setattr(programs, "LIKELY_TO_TURN", 0.01)
     joined, other = solved()
     np.testing.assert_allclose(joined, x, atol=1e-6)
     np.testing.assert_allclose(other.above, answer.above, atol=1e-5)
@@ -258,15 +258,15 @@ def test_a_poor_answer_of_the_solver_does_not_pass_for_a_stationary_point(monkey
     training = ConstrainedTraining(f, X, limits, None, x)
     honest = training.certify(x)
     assert not honest.holds(1e-3)
-    solve_well = programmes._Rows.solve
+    solve_well = programs._Rows.solve
 
     def lazy(rows, price):
         d, z, status = solve_well(rows, price)
         return 0.0 * d, z, status
 
     with monkeypatch.context() as patch:
-        patch.setattr(programmes._Rows, "solve", lazy)
+        patch.setattr(programs._Rows, "solve", lazy)
         assert training.certify(x).residual >= 0.999 * honest.residual
     with monkeypatch.context() as patch:
-        patch.setattr(programmes.LimitedProgramme, "solved", lambda *given: None)
+        patch.setattr(programs.LimitedProgram, "solved", lambda *given: None)
         assert training.certify(x).residual == np.inf

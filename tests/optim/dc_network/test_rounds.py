@@ -1,4 +1,4 @@
-"""Activations, layers and rounds: formulas, proofs, and the cone programme."""
+"""Activations, layers and rounds: formulas, proofs, and the cone program."""
 
 import numpy as np
 import pytest
@@ -95,7 +95,7 @@ def test_gradients_and_the_jacobian_equal_differences(name):
     np.testing.assert_array_equal(z, f.network.outputs(x, f.X))
 
 
-def test_the_regulariser_is_zero_at_the_old_point_and_nowhere_negative():
+def test_the_regularizer_is_zero_at_the_old_point_and_nowhere_negative():
     f, x, rng = case(2)
     around = ProximalRound(f, x, Penalties.equal(3, 0.3))
     assert around.evaluate(x)[0] == pytest.approx(f.value(x), rel=1e-14)
@@ -109,7 +109,7 @@ def test_the_regulariser_is_zero_at_the_old_point_and_nowhere_negative():
 
 @pytest.mark.parametrize("name", ["sigmoid", "tanh", "softplus"])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_a_round_is_exact_where_the_cone_programme_says_so(name, seed):
+def test_a_round_is_exact_where_the_cone_program_says_so(name, seed):
     f, x, _ = case(seed, (2, 3, 2, 1), m=8, activation=ACTIVATIONS[name])
     seen = set()
     for eta in (0.1, 1.0, 3.0, 10.0):

@@ -13,7 +13,7 @@ from counterpoise.optim.quadratic_path.problem import DenseRows
 
 
 def clarabel_solution(Q, p, lower, upper, s, d):
-    """Minimise a'Qa/2 - p'a over the box and s'a = d, by an interior point method."""
+    """Minimize a'Qa/2 - p'a over the box and s'a = d, by an interior point method."""
     n = len(p)
     settings = clarabel.DefaultSettings()
     settings.verbose = False

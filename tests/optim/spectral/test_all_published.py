@@ -102,7 +102,7 @@ def test_one_row_has_all_the_weight(name):
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_orthogonal_features_are_a_linear_programme(name):
+def test_orthogonal_features_are_a_linear_program(name):
     rng = np.random.default_rng(0)
     rows = np.vstack([np.diag(rng.uniform(0.5, 2, 4)), np.diag(rng.uniform(0.5, 2, 4))])
     moment = np.diag(rng.uniform(0.1, 2, 4))

@@ -134,7 +134,7 @@ def test_equal_samples_have_nothing_to_prove():
     assert zero.certify(zero.start()).holds(1e-12)
 
 
-def test_weights_are_normalised_before_the_proof_and_reported_as_they_are():
+def test_weights_are_normalized_before_the_proof_and_reported_as_they_are():
     problem = Discrepancy.of(*samples())
     z = weights(np.random.default_rng(5), 30)
     proof = problem.certify(2.0 * z)

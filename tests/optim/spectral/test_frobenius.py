@@ -1,4 +1,4 @@
-"""The minimiser of the Frobenius norm, and the programmes that it shares."""
+"""The minimizer of the Frobenius norm, and the programs that it shares."""
 
 import cvxpy as cp
 import numpy as np
@@ -37,7 +37,7 @@ def least_frobenius(problem):
 
 @pytest.mark.parametrize("options", [{}, {"cap": 0.6}])
 @pytest.mark.parametrize("seed", [0, 1, 2, 5, 7])
-def test_it_minimises_the_frobenius_norm(seed, options):
+def test_it_minimizes_the_frobenius_norm(seed, options):
     problem = random_problem(seed, **options)
     z = frobenius_weights(problem)
     assert problem.domain.infeasibility(z) <= 1e-12
@@ -46,7 +46,7 @@ def test_it_minimises_the_frobenius_norm(seed, options):
     assert found <= least_frobenius(problem) + 2e-5 * size
 
 
-def test_its_certificate_is_true_though_it_minimises_another_norm():
+def test_its_certificate_is_true_though_it_minimizes_another_norm():
     problem = random_problem(3)
     solution = solve(problem, Frobenius(), tol=1e-3)
     z = frobenius_weights(problem)
@@ -73,14 +73,14 @@ def test_many_rows_are_solved_on_few_of_them(monkeypatch, domain):
     X, T = thesis_samples(300, 50, 6)
     problem = Discrepancy.of(X, T)
     linear = -problem.pull(problem.target_moment)
-    whole = MomentQuadratics(RowSquares(X), domain).minimise(1.0, linear)
+    whole = MomentQuadratics(RowSquares(X), domain).minimize(1.0, linear)
     monkeypatch.setattr(frobenius, "WHOLE", 40)
 
     def value(u):
         return 0.5 * np.sum((X.T @ (u[:, None] * X)) ** 2) + linear @ u
 
     for curvature in (RowSquares(X), KernelSquares((X @ X.T) ** 2)):
-        few = MomentQuadratics(curvature, domain).minimise(1.0, linear)
+        few = MomentQuadratics(curvature, domain).minimize(1.0, linear)
         assert domain.infeasibility(few) <= 1e-12
         assert value(few) == pytest.approx(value(whole), abs=1e-7)
 

@@ -1,4 +1,4 @@
-"""The semidefinite programme: right, refused where it is too large."""
+"""The semidefinite program: right, refused where it is too large."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_the_dual_matrix_alone_proves_the_value():
     assert problem.dual_value(state.hint) >= state.claim.objective * (1 - 1e-6)
 
 
-def test_a_large_programme_is_refused_beforehand_with_its_memory():
+def test_a_large_program_is_refused_beforehand_with_its_memory():
     problem = Discrepancy.of(*thesis_samples(100, 100, 130))
     with pytest.raises(ValueError, match=r"order 130, at most 120 .* some 8\.7 GB"):
         solve(problem, DiscrepancySDP())

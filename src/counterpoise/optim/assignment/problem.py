@@ -37,9 +37,9 @@ SparseMatrix: TypeAlias = Any
 # -----------------------------------------------------------------------------
 
 
-# Items times words beyond which the linear programme is not solved.
-LARGEST_PROGRAMME = 50_000
-# Words that a programme begins with, and takes in at once.
+# Items times words beyond which the linear program is not solved.
+LARGEST_PROGRAM = 50_000
+# Words that a program begins with, and takes in at once.
 WORDS_AT_ONCE = 10
 # A solution that leaves a word short of a larger share is not taken for one.
 SHORT_ABOVE = 1e-6
@@ -97,7 +97,7 @@ def one_word_penalty(
 ) -> OneWordPenalty:
     r"""Return the least penalty at which a single word is optimal.
 
-    Max norm: the linear programme
+    Max norm: the linear program
 
     .. math:: \lambda_{\max} = \min 1's \quad \text{s.t. } s \ge 0, \;
               \sum_i \min(s_i, a_{ij}) \ge 0 \text{ for all } j
@@ -129,8 +129,8 @@ def one_word_penalty(
     highest = np.maximum(apart.max(axis=1), 0.0)
     low = float(np.maximum(-apart, 0.0).sum(axis=0).max())
     s = None
-    if exact and costs.size <= LARGEST_PROGRAMME:
-        s = _programme(np.delete(apart, word, axis=1), low)
+    if exact and costs.size <= LARGEST_PROGRAM:
+        s = _program(np.delete(apart, word, axis=1), low)
     if s is None:
         high = max(float(highest.sum()), low)
         return OneWordPenalty(word, low, high, highest)
@@ -147,10 +147,10 @@ def _least_in_all(costs: Array) -> int:
     return int(np.argmin((costs - costs[:, [word]]).sum(axis=0)))
 
 
-def _programme(apart: Array, unit: float) -> Array | None:
+def _program(apart: Array, unit: float) -> Array | None:
     """Return the least s that no word improves upon, or None where none was found.
 
-    Few words bind: the programme begins with those that save most and takes in those
+    Few words bind: the program begins with those that save most and takes in those
     that its solution leaves short, until none is. What an item loses at a word beyond
     all that the word saves counts for no more.
     """

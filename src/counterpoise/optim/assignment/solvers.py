@@ -149,7 +149,7 @@ class ProximalADMM:
 
     with scaled multipliers y and relaxation a. :math:`Z_1` is an assignment at every
     iteration and :math:`\mu y_2` a dual point, so both sides of the gap are free. The
-    smoothing is one sparse factorisation for every new :math:`\mu`, or a stored inverse
+    smoothing is one sparse factorization for every new :math:`\mu`, or a stored inverse
     where the factor would be full. An iteration costs O(nl + l nnz(factor)); no KKT
     matrix, and half of the variables of the published splitting.
 
@@ -332,15 +332,15 @@ def _put_back(X: Array, order: Indices) -> Array:
 
 
 # -----------------------------------------------------------------------------
-# A sparse assignment as one conic programme, by Clarabel.
+# A sparse assignment as one conic program, by Clarabel.
 # -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class AssignmentConic:
-    r"""The whole assignment as one programme for Clarabel, in one step.
+    r"""The whole assignment as one program for Clarabel, in one step.
 
-    Variables U and m: minimise :math:`\langle C, U \rangle + \gamma\,\mathrm{tr}(U'LU)
+    Variables U and m: minimize :math:`\langle C, U \rangle + \gamma\,\mathrm{tr}(U'LU)
     + \lambda'm` over :math:`U \ge 0`, :math:`U1 = 1` and columns of a norm of at most
     :math:`m_j` (max norm: nl inequalities; Euclidean: l second-order cones). The
     answer is projected onto the simplex of every item before it is judged; the

@@ -11,9 +11,9 @@ from counterpoise.linalg.arrays import Array
 from counterpoise.optim.certificate import Certificate
 from counterpoise.optim.dc_network.constraints import (
     Floors,
-    LimitedProgramme,
+    LimitedProgram,
     OutputLimit,
-    ProgrammeAnswer,
+    ProgramAnswer,
     SignedWeights,
     dual_constant,
     least_value,
@@ -114,9 +114,7 @@ class OutputLayer:
         worst = max((limit.violation(z) for limit in self.limits), default=0.0)
         return max(worst, self.signs.violation(x) if self.signs else 0.0)
 
-    def solved(
-        self, price: float | None = None
-    ) -> tuple[Array, ProgrammeAnswer] | None:
+    def solved(self, price: float | None = None) -> tuple[Array, ProgramAnswer] | None:
         """Return the layer and its multipliers; None where none was found.
 
         Parameters
@@ -126,7 +124,7 @@ class OutputLayer:
         """
         margin = MARGIN * self.scale**0.5
         for _ in range(MOST_MARGINS):
-            answer = self._programme(margin).solved(price)
+            answer = self._program(margin).solved(price)
             if answer is None:
                 return None
             x = answer.d if self.signs is None else self.signs.kept(answer.d)
@@ -137,9 +135,9 @@ class OutputLayer:
 
     def impossible(self) -> bool:
         """Return whether it is proved that no layer keeps the limits as they are."""
-        return self._programme(0.0).impossible()
+        return self._program(0.0).impossible()
 
-    def _programme(self, margin: float) -> LimitedProgramme:
+    def _program(self, margin: float) -> LimitedProgram:
         H, q, _ = self.objective.quadratic
         n_outputs = self.objective.Y.shape[1]
         J = np.einsum("if,kl->ikfl", self.inputs, np.eye(n_outputs))
@@ -148,7 +146,7 @@ class OutputLayer:
         if self.signs is not None:
             places = self.signs.places
             floors = Floors(places, self.signs.signs, np.zeros(places.size))
-        return LimitedProgramme(
+        return LimitedProgram(
             H,
             q,
             np.zeros((rows, n_outputs)),
@@ -161,7 +159,7 @@ class OutputLayer:
     def certify(self, x: Array, hint: object = None) -> Certificate:
         """Bound how far x is from optimal."""
         value = self.objective.value(x)
-        bound = self._dual(hint if isinstance(hint, ProgrammeAnswer) else None)
+        bound = self._dual(hint if isinstance(hint, ProgramAnswer) else None)
         return Certificate(
             kind="duality gap",
             objective=value,
@@ -175,7 +173,7 @@ class OutputLayer:
         """Say what a value and a gradient prove: no more than x alone."""
         return self.certify(x)
 
-    def _dual(self, answer: ProgrammeAnswer | None) -> float:
+    def _dual(self, answer: ProgramAnswer | None) -> float:
         """Return the least value of the Lagrangian."""
         H, q, constant = self.objective.quadratic
         if answer is not None:
@@ -197,7 +195,7 @@ class OutputLayer:
 
 @dataclass(frozen=True)
 class ExactLayer:
-    """The whole last layer in one step: a quadratic programme, by Clarabel."""
+    """The whole last layer in one step: a quadratic program, by Clarabel."""
 
     accepts: ClassVar[Requirements] = Requirements(
         objective=("value", "gradient", "quadratic"), problem=("solved", "limits")
@@ -230,7 +228,7 @@ JUDGED_ETA = 1e-2
 
 
 class Model(NamedTuple):
-    """The prox-linear programme around a point, solved.
+    """The prox-linear program around a point, solved.
 
     Attributes
     ----------
@@ -241,13 +239,13 @@ class Model(NamedTuple):
     most : float
         By how much no move lowers it by more, by weak duality; zero at a stationary
         point, infinite where nothing was found.
-    answer : ProgrammeAnswer
+    answer : ProgramAnswer
     """
 
     d: Array
     promised: float
     most: float
-    answer: ProgrammeAnswer
+    answer: ProgramAnswer
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,7 +256,7 @@ class ConstrainedTraining:
     k is exceeded, :math:`\rho` a thousand times the root of the best constant's loss,
     or more: twice what a last layer that keeps the limits costs at the start, per unit
     of violation there.
-    Around a point x the outputs are replaced by their linearisation, while loss and
+    Around a point x the outputs are replaced by their linearization, while loss and
     limits stay:
 
     .. math::
@@ -267,7 +265,7 @@ class ConstrainedTraining:
         + \eta |d|^2 \quad \text{with the limits on } z + Jd
 
     (with slacks of price :math:`\rho` where x exceeds a limit). What this convex
-    programme lowers the merit by at most, with :math:`\eta = 0.01`, is the residual of
+    program lowers the merit by at most, with :math:`\eta = 0.01`, is the residual of
     the certificate: zero at a stationary point, by its dual, so that a poor answer of
     the solver cannot pass for one. Nothing else is bounded.
 
@@ -332,7 +330,7 @@ class ConstrainedTraining:
         return self.objective.value(x) + self.price * total
 
     def model(self, x: Array, eta: float) -> Model:
-        """Return the prox-linear programme around x, solved."""
+        """Return the prox-linear program around x, solved."""
         f = self.objective
         network = f.network
         J, z = network.jacobian(x, self.rows)
@@ -349,30 +347,28 @@ class ConstrainedTraining:
             floors = Floors(places, signs, -signs * x[places])
         margin = MARGIN * f.scale**0.5
         limits = [limit.tightened(margin) for limit in self.limits]
-        programme = LimitedProgramme(H, q, z, J, limits, floors, f.scale**0.5)
+        program = LimitedProgram(H, q, z, J, limits, floors, f.scale**0.5)
         exceeded = float(self.violations(x).sum())
-        answer = programme.solved() if exceeded == 0.0 else None
+        answer = program.solved() if exceeded == 0.0 else None
         if answer is None:
-            answer = programme.solved(self.price)
+            answer = program.solved(self.price)
         if answer is None:
             # Clarabel found neither a point nor a proof: nothing is known.
             none = np.zeros(len(self.limits))
             still = np.zeros(network.size)
             at = np.zeros(floors.places.size)
-            answer = ProgrammeAnswer(
-                still, none, none, none, np.zeros_like(z), at, none
-            )
+            answer = ProgramAnswer(still, none, none, none, np.zeros_like(z), at, none)
             return Model(still, 0.0, np.inf, answer)
         d = answer.d
         moved = z + J @ d
         left = sum(limit.violation(moved) for limit in self.limits)
-        promised = self.price * (exceeded - left) - programme.value(d)
-        most = self.price * exceeded - least_value(programme, answer)
+        promised = self.price * (exceeded - left) - program.value(d)
+        most = self.price * exceeded - least_value(program, answer)
         promised, most = max(float(promised), 0.0), float(most)
         return Model(d, promised, max(promised, most), answer)
 
     def output_layer(self, x: Array) -> OutputLayer:
-        """Return the programme of the last layer over the hidden layers of x."""
+        """Return the program of the last layer over the hidden layers of x."""
         f = self.objective
         inputs = f.network.last_inputs(x, self.rows)
         return OutputLayer(
@@ -454,7 +450,7 @@ class _Memory:
 
 @dataclass(frozen=True)
 class ProxLinear:
-    r"""Prox-linear rounds with the exact programme of the output layer.
+    r"""Prox-linear rounds with the exact program of the output layer.
 
     A round solves the convex model of `ConstrainedTraining` around x, moves there, and
     solves the last layer exactly under the limits, which restores them to the digit.
@@ -475,7 +471,7 @@ class ProxLinear:
 
     Notes
     -----
-    A round costs a quadratic programme in all P parameters, whose dense rows are those
+    A round costs a quadratic program in all P parameters, whose dense rows are those
     whose residual may change sign, O(m P^2 + P^3), and small ones in the last layer.
 
     References

@@ -158,7 +158,7 @@ OutputLimit: TypeAlias = ErrorBound | MeanWithin | RisingRows
 
 
 # -----------------------------------------------------------------------------
-# Limits that no function of the inputs can keep: a linear programme.
+# Limits that no function of the inputs can keep: a linear program.
 # -----------------------------------------------------------------------------
 
 
@@ -197,7 +197,7 @@ def best_of_all(
     Returns
     -------
     BestOfAll or None
-        None where the linear programme was not solved.
+        None where the linear program was not solved.
 
     Examples
     --------
@@ -279,7 +279,7 @@ def best_of_all(
 
 
 # -----------------------------------------------------------------------------
-# Quadratic programmes under limits on affine outputs, by Clarabel.
+# Quadratic programs under limits on affine outputs, by Clarabel.
 #
 # .. math::
 #
@@ -288,9 +288,9 @@ def best_of_all(
 #         z + Jd \text{, the k-th loosened by } s_k
 #
 # (hard: without s). A mean absolute error over thousands of rows would bring as many
-# dense rows into the programme; those whose residual keeps its sign enter through one
+# dense rows into the program; those whose residual keeps its sign enter through one
 # sum
-# instead. Rows whose sign turns out to change join, and the programme is solved
+# instead. Rows whose sign turns out to change join, and the program is solved
 # again:
 # what is left out makes a relaxation, so that an answer that keeps the limits is
 # exact.
@@ -298,24 +298,24 @@ def best_of_all(
 
 
 # Clarabel's own tolerance on gap and feasibility.
-PROGRAMME_ACCURACY = 1e-10
-# A programme with at most so many dense entries has all rows from the first.
-SMALL_PROGRAMME = 30_000
+PROGRAM_ACCURACY = 1e-10
+# A program with at most so many dense entries has all rows from the first.
+SMALL_PROGRAM = 30_000
 # Residuals below this share of the largest may change sign; their rows join at first.
 LIKELY_TO_TURN = 0.05
-# Solves of one programme, rows joining; the last one has all of them.
+# Solves of one program, rows joining; the last one has all of them.
 MOST_SOLVES = 8
 
 
 @dataclass(frozen=True)
-class ProgrammeAnswer:
-    """The solution of a programme.
+class ProgramAnswer:
+    """The solution of a program.
 
     Attributes
     ----------
     d : array
     slacks : array
-        One a limit; zeros for a hard programme.
+        One a limit; zeros for a hard program.
     below, above : arrays
         Multipliers of the limits: of the lower end of a mean (zero for other limits),
         and of the bound itself (of all rows together, where rows have to rise).
@@ -351,7 +351,7 @@ class Floors:
 
 
 @dataclass(frozen=True, eq=False)
-class LimitedProgramme:
+class LimitedProgram:
     """A quadratic function of d, outputs that are affine in d, and their limits.
 
     Parameters
@@ -381,7 +381,7 @@ class LimitedProgramme:
         """Return the quadratic function."""
         return float(0.5 * d @ (self.H @ d) + self.q @ d)
 
-    def solved(self, price: float | None = None) -> ProgrammeAnswer | None:
+    def solved(self, price: float | None = None) -> ProgramAnswer | None:
         """Return the answer; None where Clarabel finds none.
 
         Parameters
@@ -392,9 +392,7 @@ class LimitedProgramme:
         if not self.limits and not self.floors.places.size:
             d = -np.asarray(np.linalg.lstsq(self.H, self.q, rcond=1e-13)[0], float)
             none = np.zeros(0)
-            return ProgrammeAnswer(
-                d, none, none, none, np.zeros_like(self.z), none, none
-            )
+            return ProgramAnswer(d, none, none, none, np.zeros_like(self.z), none, none)
         taken = [self._first_rows(limit) for limit in self.limits]
         for attempt in range(MOST_SOLVES):
             built = _Rows(self, taken, price is not None)
@@ -435,7 +433,7 @@ class LimitedProgramme:
         else:
             distance = np.abs(self._residuals(limit)[0])
             size = distance.size
-        if size * self.q.size <= SMALL_PROGRAMME:
+        if size * self.q.size <= SMALL_PROGRAM:
             return np.ones(size, dtype=bool)
         return distance <= LIKELY_TO_TURN * np.abs(distance).max()
 
@@ -447,7 +445,7 @@ class LimitedProgramme:
             return np.zeros(0, dtype=bool)
         if isinstance(limit, RisingRows):
             rises = limit.rises(self.z + self.J @ d)
-            return (rises < limit.least - slack - PROGRAMME_ACCURACY) & ~taken
+            return (rises < limit.least - slack - PROGRAM_ACCURACY) & ~taken
         start, slopes, share = self._residuals(limit)
         now = start + slopes @ d
         if float(share @ np.abs(now)) <= limit.bound + slack:
@@ -459,11 +457,11 @@ class _Rows:
     """The rows of one call of Clarabel, and where its multipliers belong."""
 
     def __init__(
-        self, programme: LimitedProgramme, taken: list[NDArray[np.bool_]], loose: bool
+        self, program: LimitedProgram, taken: list[NDArray[np.bool_]], loose: bool
     ) -> None:
-        self.programme, self.taken, self.loose = programme, taken, loose
-        limits = programme.limits
-        self.n = programme.q.size
+        self.program, self.taken, self.loose = program, taken, loose
+        limits = program.limits
+        self.n = program.q.size
         self.sizes = [
             int(rows.sum()) if isinstance(limit, ErrorBound) else 0
             for limit, rows in zip(limits, taken, strict=True)
@@ -483,22 +481,22 @@ class _Rows:
                 self._error(k, limit, rows, first)
                 first += self.sizes[k]
             elif isinstance(limit, MeanWithin):
-                c = limit.share @ programme.J[limit.rows, 0]
-                mean = limit.value(programme.z)
+                c = limit.share @ program.J[limit.rows, 0]
+                mean = limit.value(program.z)
                 self.rows.append(self._row(np.vstack([c, -c]), k))
                 self.ends.append(np.array([limit.high - mean, mean - limit.low]))
             else:
                 up, low = limit.upper[rows], limit.lower[rows]
-                fall = programme.J[low, 0] - programme.J[up, 0]
+                fall = program.J[low, 0] - program.J[up, 0]
                 self.rows.append(self._row(fall, k))
-                self.ends.append(limit.rises(programme.z)[rows] - limit.least)
+                self.ends.append(limit.rises(program.z)[rows] - limit.least)
         self.floor_place = sum(end.size for end in self.ends)
         self._floors()
 
     def _error(
         self, k: int, limit: ErrorBound, rows: NDArray[np.bool_], first: int
     ) -> None:
-        start, slopes, share = self.programme._residuals(limit)
+        start, slopes, share = self.program._residuals(limit)
         size, fixed = self.sizes[k], np.sign(start) * share * ~rows
         unit = sparse.eye_array(size, format="csc")
         self.equations.append(self._row(slopes[rows], None, first, (-unit, unit)))
@@ -532,7 +530,7 @@ class _Rows:
 
     def _floors(self) -> None:
         """Add floors of d, and that parts of residuals and slacks are nonnegative."""
-        floors = self.programme.floors
+        floors = self.program.floors
         count, others = floors.places.size, 2 * self.n_parts + self.n_slacks
         signs = sparse.csc_array(
             (-floors.signs, (np.arange(count), floors.places)), shape=(count, self.n)
@@ -547,7 +545,7 @@ class _Rows:
         """Return variables, multipliers, and what Clarabel says of them."""
         import clarabel
 
-        one = self.programme
+        one = self.program
         others = 2 * self.n_parts + self.n_slacks
         P = sparse.block_diag(
             [sparse.csc_array(np.triu(one.H)), sparse.csc_array((others, others))],
@@ -565,17 +563,17 @@ class _Rows:
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         settings.max_threads = 1
-        settings.tol_gap_abs = settings.tol_gap_rel = PROGRAMME_ACCURACY
-        settings.tol_feas = PROGRAMME_ACCURACY
+        settings.tol_gap_abs = settings.tol_gap_rel = PROGRAM_ACCURACY
+        settings.tol_feas = PROGRAM_ACCURACY
         found = clarabel.DefaultSolver(
             sparse.csc_matrix(P), q / unit, A, b / unit, cones, settings
         ).solve()
         x, z = (unit * np.asarray(part) for part in (found.x, found.z))
         return x, z, str(found.status)
 
-    def answer(self, x: Array, z: Array) -> ProgrammeAnswer:
+    def answer(self, x: Array, z: Array) -> ProgramAnswer:
         """Return variables and multipliers by what they belong to."""
-        one = self.programme
+        one = self.program
         n_limits = len(one.limits)
         n_equations = sum(end.size for end in self.equation_ends)
         equal, z = z[:n_equations], np.maximum(z[n_equations:], 0.0)
@@ -605,36 +603,34 @@ class _Rows:
                 np.add.at(signal[:, 0], limit.upper[rows], -multipliers)
         slacks = x[self.n + 2 * self.n_parts :] if self.loose else np.zeros(n_limits)
         floors = z[self.floor_place : self.floor_place + one.floors.places.size]
-        return ProgrammeAnswer(
-            x[: self.n], slacks, below, above, signal, floors, truths
-        )
+        return ProgramAnswer(x[: self.n], slacks, below, above, signal, floors, truths)
 
 
 # -----------------------------------------------------------------------------
-# The Lagrangian of a programme under limits: a bound that any multipliers prove.
+# The Lagrangian of a program under limits: a bound that any multipliers prove.
 # -----------------------------------------------------------------------------
 
 
-def least_value(programme: LimitedProgramme, answer: ProgrammeAnswer) -> float:
+def least_value(program: LimitedProgram, answer: ProgramAnswer) -> float:
     """Return the least value of the Lagrangian over d, for H positive definite.
 
     No d that keeps the limits has a lower value of the quadratic function, however
     good the multipliers are; minus infinity where H is singular.
     """
-    q = programme.q + np.tensordot(answer.signal, programme.J, axes=2)
-    floors = programme.floors
+    q = program.q + np.tensordot(answer.signal, program.J, axes=2)
+    floors = program.floors
     np.subtract.at(q, floors.places, floors.signs * answer.floors)
-    constant = float((answer.signal * programme.z).sum())
+    constant = float((answer.signal * program.z).sum())
     constant += float(answer.floors @ floors.values)
-    for k, limit in enumerate(programme.limits):
+    for k, limit in enumerate(program.limits):
         constant += dual_constant(limit, answer, k)
     try:
-        return constant - 0.5 * float(q @ cho_solve(cho_factor(programme.H), q))
+        return constant - 0.5 * float(q @ cho_solve(cho_factor(program.H), q))
     except LinAlgError:
         return -np.inf
 
 
-def dual_constant(limit: OutputLimit, answer: ProgrammeAnswer, k: int) -> float:
+def dual_constant(limit: OutputLimit, answer: ProgramAnswer, k: int) -> float:
     """Return what a limit adds to the Lagrangian beside its slope by the outputs."""
     if isinstance(limit, ErrorBound):
         return -float(answer.truths[k]) - answer.above[k] * limit.bound

@@ -15,7 +15,7 @@ from counterpoise.linalg.arrays import Array
 # Activations as differences of convex functions, :math:`h = p - q`.
 #
 # p and q are convex with slopes that change at most by `curve` per unit, so that the
-# Bregman distances of both are finite regularisers of a network's rounds.
+# Bregman distances of both are finite regularizers of a network's rounds.
 #
 # ==========  ===============================  =====================
 # ==================

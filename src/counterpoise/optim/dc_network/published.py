@@ -52,14 +52,14 @@ MOST_CONE_CUTS, LEFT_BY = 8, 1e-8
 
 
 class RelaxedRound(NamedTuple):
-    """The answer of the cone programme.
+    """The answer of the cone program.
 
     Attributes
     ----------
     x : array
         Weights and biases.
     value : float
-        Of the programme: a lower bound of the round's F.
+        Of the program: a lower bound of the round's F.
     gap : float
         Largest difference of an argument z from that of the network of these weights.
     left_by : float
@@ -160,7 +160,7 @@ class _Places:
 
 
 def relaxed_round(around: ProximalRound) -> RelaxedRound:
-    """Return the solution of the regularised relaxation of a round, by Clarabel."""
+    """Return the solution of the regularized relaxation of a round, by Clarabel."""
     f, pen = around.objective, around.penalties
     network, m = f.network, len(f.X)
     zs, activations = network.forward(around.old, f.X)
@@ -302,21 +302,21 @@ def _squares(
 
 def _tangents(
     activation: Activation,
-    centre: Array,
+    center: Array,
     at: Array,
     places: tuple[np.ndarray, ...],
     size: int,
 ) -> tuple[sparse.csc_array, Array]:
     """Return rows and ends of (u + slope z +- a) / 2 >= p or q at a tangent."""
     z, a, u = places
-    grown = 0.5 * sum(activation.part_slopes(centre))
+    grown = 0.5 * sum(activation.part_slopes(center))
     n = z.size
     blocks, ends = [], []
     three = zip(
         (1.0, -1.0),
         activation.parts(at),
         activation.part_slopes(at),
-        activation.parts(centre),
+        activation.parts(center),
         strict=True,
     )
     for sign, part, slope, was in three:
@@ -325,7 +325,7 @@ def _tangents(
         half = np.full(n, -0.5)
         entries = np.concatenate([(slope - grown).ravel(), half, sign * half])
         blocks.append(sparse.csc_array((entries, (line, columns)), shape=(n, size)))
-        ends.append((was - part + slope * (at - centre)).ravel())
+        ends.append((was - part + slope * (at - center)).ravel())
     return sparse.vstack(blocks), np.concatenate(ends)
 
 

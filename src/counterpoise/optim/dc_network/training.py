@@ -16,7 +16,7 @@ from counterpoise.optim.dc_network.network import NetworkObjective, Together
 from counterpoise.optim.loop import Requirements, State
 
 # -----------------------------------------------------------------------------
-# One round: the objective plus a regulariser around a point, and its global proof.
+# One round: the objective plus a regularizer around a point, and its global proof.
 # -----------------------------------------------------------------------------
 
 
@@ -90,7 +90,7 @@ class _Signals(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ProximalRound:
-    r"""Minimise a network's objective f and a regulariser around an old point.
+    r"""Minimize a network's objective f and a regularizer around an old point.
 
     .. math::
 
@@ -99,14 +99,14 @@ class ProximalRound:
         + Q_l \sum_i (D_p + D_q)(z_{lji}, \hat z_{lji}) \Big)
 
     with Bregman distances :math:`D_p(z, \hat z) = p(z) - p(\hat z) - p'(\hat z)
-    (z - \hat z)`. The regulariser is zero at the old point and nowhere negative: a
+    (z - \hat z)`. The regularizer is zero at the old point and nowhere negative: a
     point with F at most f(old) has f at most f(old).
 
     Parameters
     ----------
     objective : NetworkObjective
     old : array
-        Where the round is centred.
+        Where the round is centered.
     penalties : Penalties
 
     Notes
@@ -120,8 +120,8 @@ class ProximalRound:
         \sum_i |\delta_{l,ji}| \le 2 H_{l-1} o_j \quad (l \ge 2), \qquad
         |g_{l,ji}| \le Q_l o_j \quad (l \le L - 1),
 
-    these signals are multipliers of a convex relaxation of the round (a cone programme,
-    `cone_programme.py`), whose Lagrangian is convex. Its minimum over all variables,
+    these signals are multipliers of a convex relaxation of the round (a cone program,
+    `cone_program.py`), whose Lagrangian is convex. Its minimum over all variables,
     which is a bound below every F, has a closed form, since at the point itself only
     the slopes by weights and biases, :math:`G_l` and :math:`\gamma_l`, are not zero:
 
@@ -300,7 +300,7 @@ UNPROVED_ETA = 0.01
 class NetworkTraining:
     r"""Lower a network's objective; nothing is said about its global minimum.
 
-    The certificate of a point is about the round that is centred there
+    The certificate of a point is about the round that is centered there
     (`ProximalRound`, the old point being the point itself).
 
     * With `proved`: its penalties are twice what the three conditions ask for (first
@@ -371,7 +371,7 @@ class NetworkTraining:
 
     def _proof(self, x: Array) -> Certificate:
         depth = self.objective.network.depth
-        # At the centre of a round the signals do not depend on its penalties.
+        # At the center of a round the signals do not depend on its penalties.
         asked = ProximalRound(self.objective, x, Penalties.equal(depth, 1.0)).prove(x)
 
         free, last = HARDLY_HELD * self.objective.unit, HARDLY_HELD
@@ -464,14 +464,14 @@ ACCEPTS_TRAINING = Requirements(
 
 @dataclass(frozen=True)
 class DirectRounds:
-    r"""Rounds that minimise F by L-BFGS and prove it by one backward pass.
+    r"""Rounds that minimize F by L-BFGS and prove it by one backward pass.
 
     A proved round begins with the penalties of the last one, doubles those whose
     condition is broken until all hold, and divides by 1.5 those whose ratio is below
     0.6 afterwards; all begin at one, the first layer's and the biases' are 1e-3
     throughout.
 
-    The k-th round since a restart is centred at :math:`x + \frac{k - 1}{k + 2} (x -
+    The k-th round since a restart is centered at :math:`x + \frac{k - 1}{k + 2} (x -
     x_{before})` if the objective is no higher there than at x, else at x, and k begins
     anew. So the objective never rises, proved or not.
 
@@ -531,8 +531,8 @@ class DirectRounds:
     def step(self, problem: NetworkTraining, state: State) -> State:
         """Return the state after one round."""
         memory: _State = state.memory
-        centre, count = self._centre(problem, state, memory)
-        x, proof, penalties, tries = self._solved(problem, centre, memory.penalties)
+        center, count = self._center(problem, state, memory)
+        x, proof, penalties, tries = self._solved(problem, center, memory.penalties)
         further = int(count > 1)
         counts = {
             "tries": state.counts["tries"] + tries,
@@ -555,10 +555,10 @@ class DirectRounds:
         return State(x, problem.certify(x), memory, counts=counts)
 
     @staticmethod
-    def _centre(
+    def _center(
         problem: NetworkTraining, state: State, memory: _State
     ) -> tuple[Array, int]:
-        """Return where the next round is centred, and its number since a restart."""
+        """Return where the next round is centered, and its number since a restart."""
         if memory.count > 1:
             share = (memory.count - 1.0) / (memory.count + 2.0)
             ahead = state.x + share * (state.x - memory.before)

@@ -16,7 +16,7 @@ from counterpoise.optim.sets import Polyhedron
 
 @dataclass(frozen=True)
 class Conic:
-    """The whole problem as one conic programme, solved by Clarabel in one step.
+    """The whole problem as one conic program, solved by Clarabel in one step.
 
     The answer is projected onto the domain before it is judged, because an
     interior-point method meets its constraints up to its tolerance only. The one step

@@ -16,7 +16,7 @@ from counterpoise.optim.problems import MixtureLikelihood
 from counterpoise.optim.solvers.first_order import few_atoms
 
 # -----------------------------------------------------------------------------
-# Newton steps over the simplex of few atoms, and the quadratic programme of each.
+# Newton steps over the simplex of few atoms, and the quadratic program of each.
 # -----------------------------------------------------------------------------
 
 

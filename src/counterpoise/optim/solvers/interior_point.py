@@ -83,9 +83,9 @@ class InteriorPoint:
 
     .. math:: (\nabla^2 f + D)\,dx = r + 1\,dy, \quad D = z / x + t / (u - x)
 
-    twice: towards :math:`z x = t (u - x) = 0`, then towards the centre that this first
+    twice: towards :math:`z x = t (u - x) = 0`, then towards the center that this first
     direction calls for, with its second-order error removed. A sum with slack is one
-    more entry between two bounds. A step costs one factorisation of
+    more entry between two bounds. A step costs one factorization of
     :math:`\nabla^2 f + D` (the objective's `newton`) and three solves; some ten to
     twenty steps give ten digits.
 
@@ -125,10 +125,10 @@ class InteriorPoint:
         if not rooms > 0.0:
             # The caps leave a single point.
             return State(first, claim, None, stalled=True)
-        centre = max(problem.certify(inside[: bounds.size]).gap, 1e-14 * problem.scale)
-        centre /= 2.0 * inside.size
+        center = max(problem.certify(inside[: bounds.size]).gap, 1e-14 * problem.scale)
+        center /= 2.0 * inside.size
         memory = _Iterate(
-            inside, centre / (inside - bounds.low), centre / (bounds.high - inside), 0.0
+            inside, center / (inside - bounds.low), center / (bounds.high - inside), 0.0
         )
         return State(first, claim, memory)
 
@@ -159,7 +159,7 @@ def _advance(objective: Distance, bounds: _Bounds, here: _Iterate) -> _Iterate:
     """Return the point after one predictor and one corrector."""
     n, x = bounds.size, here.x
     below, above = x - bounds.low, bounds.high - x
-    centre = float(below @ here.low + above @ here.high) / (2.0 * x.size)
+    center = float(below @ here.low + above @ here.high) / (2.0 * x.size)
     # The derivatives of the Lagrangian.
     slope = objective.gradient(x[:n]) - here.level
     if bounds.slack:
@@ -194,7 +194,7 @@ def _advance(objective: Distance, bounds: _Bounds, here: _Iterate) -> _Iterate:
         (below + length * first.x) @ (here.low + length * first.low)
         + (above - length * first.x) @ (here.high + length * first.high)
     ) / (2.0 * x.size)
-    aim = (max(ahead, 0.0) / centre) ** 3 * centre
+    aim = (max(ahead, 0.0) / center) ** 3 * center
     move = towards(aim + low - first.x * first.low, aim + high + first.x * first.high)
     length = _length(bounds, here, move, NEARLY)
     return _Iterate(

@@ -29,7 +29,7 @@ from counterpoise.optim.spectral.working_set import NEEDS_MOMENTS, Incumbent, no
 #         - \frac{1}{|F|} \Bigl(\sum_{i \in F} \phi_i\Bigr)
 #             \Bigl(\sum_{i \in F} \phi_i\Bigr)'\Bigr], \qquad \phi_i = vec(x_i x_i'),
 #
-# over the rows F whose weight is free. A Newton step maximises that model over the
+# over the rows F whose weight is free. A Newton step maximizes that model over the
 # ball.
 # -----------------------------------------------------------------------------
 
@@ -72,7 +72,7 @@ class FreeRows:
 
 
 def newton_point(form: Array, gradient: Array, curvature: Array) -> Array:
-    """Return the maximiser over the ball of the second-order model of L at a matrix.
+    """Return the maximizer over the ball of the second-order model of L at a matrix.
 
     Accelerated gradient steps, begun anew where they point back.
     """
@@ -194,7 +194,7 @@ class DualPoint:
 class DualNewton:
     r"""Newton steps on the dual of a discrepancy with a spread.
 
-    Maximises over symmetric Y of nuclear norm at most one the smooth
+    Maximizes over symmetric Y of nuclear norm at most one the smooth
 
     .. math:: L(Y) = \langle A_P, Y \rangle + \min_z \Bigl[s f_0 (m |z|^2 - 1)
         - \sum_i z_i x_i'Yx_i\Bigr],

@@ -19,11 +19,11 @@ from counterpoise.optim.spectral.working_set import (
     refuse_spread,
 )
 
-# Programmes of at most this many rows are solved whole.
+# Programs of at most this many rows are solved whole.
 WHOLE = 800
-# Programmes of at most this many rows are tried by pivots: J is then stored.
+# Programs of at most this many rows are tried by pivots: J is then stored.
 PIVOTED = 3000
-# The gap of a programme, in units of its linear term.
+# The gap of a program, in units of its linear term.
 ACCURACY = 1e-12
 # The gap at which no further row joins, and how often rows may join.
 PRICED = 1e-10
@@ -89,11 +89,11 @@ class KernelSquares:
 
 @dataclass(frozen=True, eq=False)
 class MomentQuadratics:
-    r"""Quadratic programmes with the curvature of the Frobenius norm.
+    r"""Quadratic programs with the curvature of the Frobenius norm.
 
     :math:`\|\sum_i u_i x_i x_i'\|_F^2 = u'Ju` with :math:`J_{ij} = (x_i'x_j)^2`, for a
     kernel :math:`K_{ij}^2`; J is singular where m exceeds :math:`N(N+1)/2` or rows
-    repeat. The programmes are solved by an interior point, one factor of order m a
+    repeat. The programs are solved by an interior point, one factor of order m a
     step; with many rows on a growing set of them, the others priced by one product. One
     that is near another's answer is solved by pivots from there, O(m^2) each.
 
@@ -107,12 +107,12 @@ class MomentQuadratics:
     curvature: Any
     domain: Any
 
-    def minimise(
+    def minimize(
         self, factor: float, linear: Array, near: Array | None = None
     ) -> Array:
-        r"""Return the minimiser of :math:`c\,u'Ju/2 + b'u` over the domain.
+        r"""Return the minimizer of :math:`c\,u'Ju/2 + b'u` over the domain.
 
-        `near` is the answer to a similar programme.
+        `near` is the answer to a similar program.
         """
         goal = -linear / factor
         diagonal = self.curvature.diagonal
@@ -143,7 +143,7 @@ class MomentQuadratics:
         return u
 
     def _pivoted(self, goal: Array, near: Array, scale: float) -> Array | None:
-        """Return the minimiser by pivots, None if there would be too many."""
+        """Return the minimizer by pivots, None if there would be too many."""
         start = np.where(near > SPENT_WEIGHT * near.max(), near, 0.0)
         u = simplex_quadratic(
             self._whole, goal, start, ACCURACY * scale, MOST_PIVOTS + len(goal) // 4
@@ -152,16 +152,16 @@ class MomentQuadratics:
         return u if float(u @ slopes - slopes.min()) <= PRICED * scale else None
 
     def _on(self, some: Indices, block: Array, goal: Array, scale: float) -> Array:
-        """Return the minimiser of u'Ju/2 - goal'u over some of the rows."""
+        """Return the minimizer of u'Ju/2 - goal'u over some of the rows."""
         if some.size == 1:
             return np.ones(1)
         caps = getattr(self.domain, "caps", np.ones(len(goal)))[some]
-        programme = Constrained(
+        program = Constrained(
             KernelDistance(block, goal[some], 0.0, np.zeros(some.size)),
             CappedSimplex(some.size, caps),
             scale,
         )
-        return solve(programme, InteriorPoint(), tol=ACCURACY, max_iter=80).x
+        return solve(program, InteriorPoint(), tol=ACCURACY, max_iter=80).x
 
     def _fewest(self) -> int:
         """Return how many rows the caps need to hold the whole mass, and some more."""
@@ -176,7 +176,7 @@ class MomentQuadratics:
 
 @dataclass(frozen=True)
 class Frobenius:
-    r"""The weights that minimise the Frobenius norm of M(z), at once.
+    r"""The weights that minimize the Frobenius norm of M(z), at once.
 
     .. math:: \min_z \tfrac12 z'Jz - j_0'z, \quad J_{ij} = (x_i'x_j)^2, \quad
               j_{0i} = x_i'A_P x_i
@@ -184,8 +184,8 @@ class Frobenius:
     (of a kernel :math:`K_{ij}^2` and :math:`\sum_k P_k K_{ik}^2`).
 
     It is the starting point :math:`u_0` of Cortes and Mohri's second algorithm, and
-    cheap: one quadratic programme, some twenty factors of order m. It does not
-    minimise the spectral norm; the certificate says how far from it the weights are,
+    cheap: one quadratic program, some twenty factors of order m. It does not
+    minimize the spectral norm; the certificate says how far from it the weights are,
     with :math:`M(z)` itself as the dual matrix.
 
     References
@@ -207,8 +207,8 @@ class Frobenius:
     accepts: ClassVar[Requirements] = NEEDS_MOMENTS_OR_KERNEL
 
     def begin(self, problem: Any, x: Array | None) -> State:
-        """Return the state at the minimiser, wherever a search should begin."""
-        refuse_spread(problem, "the programme of the Frobenius norm")
+        """Return the state at the minimizer, wherever a search should begin."""
+        refuse_spread(problem, "the program of the Frobenius norm")
         z = frobenius_weights(problem)
         found = Incumbent(z, problem.value(z))
         if hasattr(problem, "rows"):
@@ -221,13 +221,13 @@ class Frobenius:
 
 
 def frobenius_weights(problem: Any) -> Array:
-    """Return the weights that minimise the Frobenius norm of M(z)."""
-    programmes, pull = moment_quadratics(problem)
-    return programmes.minimise(1.0, -pull)
+    """Return the weights that minimize the Frobenius norm of M(z)."""
+    programs, pull = moment_quadratics(problem)
+    return programs.minimize(1.0, -pull)
 
 
 def moment_quadratics(problem: Any) -> tuple[MomentQuadratics, Array]:
-    """Return the programmes of a problem and j_0, <A_P, xx'> of every row."""
+    """Return the programs of a problem and j_0, <A_P, xx'> of every row."""
     if hasattr(problem, "rows"):
         curvature: Any = RowSquares(problem.rows)
         pull = problem.pull(problem.target_moment)

@@ -296,7 +296,7 @@ class PanelCholesky:
 # -----------------------------------------------------------------------------
 
 
-# The aim is never nearer to zero than this share of the present centre.
+# The aim is never nearer to zero than this share of the present center.
 LEAST_AIM = 1e-6
 
 
@@ -333,7 +333,7 @@ class Iterate:
         """The multipliers of all slacks."""
         return self.above, self.below, self.low, self.high
 
-    def centre(self, bounds: int) -> float:
+    def center(self, bounds: int) -> float:
         """Return the mean of the products of slacks and multipliers."""
         out = self.t * float(np.trace(self.above) + np.trace(self.below))
         out -= float(np.vdot(self.M, self.Y)) - float(self.z @ self.low)
@@ -432,7 +432,7 @@ class SpectralInterior:
         move = step.towards(aim, first)
         primal, dual = step.lengths(move)
         if min(primal, dual) < 0.1:
-            # The second-order term misleads: a centred step without it.
+            # The second-order term misleads: a centered step without it.
             move = step.towards(max(aim, 0.3))
             primal, dual = step.lengths(move)
         share = 0.9 + 0.09 * min(1.0, primal, dual)
@@ -501,7 +501,7 @@ class _NewtonAt:
         below, self.below_inverse = _factors(here.below)
         self.gap = _products(self.slacks, here.multipliers)
         bounds = m if problem.cap is None else 2 * m
-        self.centre = self.gap / (2 * N + bounds)
+        self.center = self.gap / (2 * N + bounds)
         self.P = self.over_inverse.T @ self.over_inverse
         self.Q = self.under_inverse.T @ self.under_inverse
         schur = schur_of(
@@ -519,10 +519,10 @@ class _NewtonAt:
         self.trace = float(np.trace(self.P) + np.trace(self.Q))
 
     def towards(self, aim: float, first: _Move | None = None) -> _Move:
-        """Return the direction to `aim` times the centre, corrected by a first one."""
+        """Return the direction to `aim` times the center, corrected by a first one."""
         problem, here, room = self.problem, self.here, self.room
         rows = problem.rows
-        goal = aim * self.centre
+        goal = aim * self.center
         right = goal / here.z - here.level + goal * self.apart
         right -= 2.0 * problem.bend * here.z + goal / room
         corner = goal * self.trace - 1.0
@@ -543,7 +543,7 @@ class _NewtonAt:
             corner -= float(np.trace(bent_above) + np.trace(bent_below))
         # What is left over spoils only how even the products z low are; both sides
         # stay feasible. So the residual is measured in those products.
-        enough = 0.1 * max(goal, 0.1 * self.centre)
+        enough = 0.1 * max(goal, 0.1 * self.center)
         lacking = 1.0 - float(here.z.sum())
         z, t, level = self.system.solve(right, corner, lacking, here.z, enough)
         moment = (rows * z[:, None]).T @ rows

@@ -388,7 +388,7 @@ class Discrepancy(SpectralNorm):
     cap : float, optional
         Largest entry of z.
     spread : float
-        Weight of the term that favours even weights.
+        Weight of the term that favors even weights.
     reference : float, optional
         :math:`f_0` where it is not the norm at equal weights: of the whole problem,
         where this one is a part of it.

@@ -381,13 +381,13 @@ def _root(poles: Array, weights: Array, low: Array, high: Array) -> Array:
 
 
 # -----------------------------------------------------------------------------
-# The discrepancy as one semidefinite programme, by Clarabel.
+# The discrepancy as one semidefinite program, by Clarabel.
 # -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class DiscrepancySDP:
-    r"""The reference: the whole problem as a semidefinite programme, in one step.
+    r"""The reference: the whole problem as a semidefinite program, in one step.
 
     .. math:: \min_{z, t}\ t + s f_0 (m|z|^2 - 1) \quad\text{with}\quad
               -tI \preceq M(z) \preceq tI
@@ -430,7 +430,7 @@ class DiscrepancySDP:
         width = len(problem.target_moment)
         if width > self.largest:
             raise ValueError(
-                f"the semidefinite programme has order {width}, at most "
+                f"the semidefinite program has order {width}, at most "
                 f"{self.largest} is attempted: it would need some "
                 f"{memory_needed(width) / 1e9:.2g} GB; the interior point solves the "
                 "same problem without matrices of order N^2"
@@ -731,8 +731,8 @@ class SpectralSubgradient:
             z = _within_the_cap(np.exp(log_z - log_z.max()), problem.cap)
             log_z = _logarithms(z)
         else:
-            centred = slopes - slopes.mean()
-            length = max(value - bound, 0.0) / float(centred @ centred)
+            centered = slopes - slopes.mean()
+            length = max(value - bound, 0.0) / float(centered @ centered)
             z = problem.domain.project(z - length * slopes)
         return _Walk(
             k,
@@ -814,7 +814,7 @@ class _SmoothingMemory:
     weighted_sum: Array
     image_of_first: Array
     dual_sum: Array | float
-    programmes: MomentQuadratics
+    programs: MomentQuadratics
     form: FeatureForm | KernelForm
     best: Incumbent
 
@@ -827,7 +827,7 @@ class Smoothing:
               \tfrac12\|M\|_2^2 \le G_p \le \tfrac12 r^{1/p} \|M\|_2^2
 
     with r the rank of M. Its gradient is Lipschitz with constant :math:`2p - 1` in the
-    norm of :math:`J_{ij} = (x_i'x_j)^2`. From :math:`u_0`, the minimiser of the
+    norm of :math:`J_{ij} = (x_i'x_j)^2`. From :math:`u_0`, the minimizer of the
     Frobenius norm, step k takes
 
     .. math:: v_k &= \arg\min_v \nabla G_p(u_k)'v + \tfrac{2p-1}{2}\|v - u_k\|_J^2 \\
@@ -837,7 +837,7 @@ class Smoothing:
 
     Dual matrices are :math:`M^{2p-1}` and its running average, divided by their nuclear
     norms. A step costs :math:`O(mN^2 + N^3)` for the gradient, in the kernel form
-    :math:`O((m+n)^3 \log p)`, and two quadratic programmes of some fifteen factors of
+    :math:`O((m+n)^3 \log p)`, and two quadratic programs of some fifteen factors of
     order m.
 
     Parameters
@@ -896,35 +896,35 @@ class Smoothing:
         return math.ceil(4.0 * math.sqrt(size) / self.accuracy)
 
     def begin(self, problem: Discrepancy | KernelDiscrepancy, x: Array | None) -> State:
-        """Return the first state, at x or at the minimiser of the Frobenius norm."""
+        """Return the first state, at x or at the minimizer of the Frobenius norm."""
         refuse_spread(problem, "smoothing")
         form = smooth_form(problem, self.by)
-        programmes, pull = moment_quadratics(problem)
-        first = programmes.minimise(1.0, -pull) if x is None else problem.inside(x)
+        programs, pull = moment_quadratics(problem)
+        first = programs.minimize(1.0, -pull) if x is None else problem.inside(x)
         best = Incumbent(first, problem.value(first))
         _, itself = form.gradient(first, 1)
         if itself is not None:
             best = form.or_dual(best, itself)
-        image = programmes.curvature.image(first)
+        image = programs.curvature.image(first)
         none = np.zeros(len(first))
         memory = _SmoothingMemory(
-            0, first, first, first, none, image, 0.0, programmes, form, best
+            0, first, first, first, none, image, 0.0, programs, form, best
         )
         return best.state(problem, memory, stalled=best.value == 0.0)
 
     def step(self, problem: Discrepancy | KernelDiscrepancy, state: State) -> State:
         """Return the state after one step of the scheme."""
         memory: _SmoothingMemory = state.memory
-        programmes, form = memory.programmes, memory.form
+        programs, form = memory.programs, memory.form
         p, k, u = self.power_for(form.rank), memory.k, memory.u
         gradient, dual = form.gradient(u, p)
         if dual is None:
             return memory.best.or_valued(u, 0.0).state(problem, memory, stalled=True)
         bend = 2.0 * p - 1.0
-        image = programmes.curvature.image(u)
-        v = programmes.minimise(bend, gradient - bend * image, memory.v)
+        image = programs.curvature.image(u)
+        v = programs.minimize(bend, gradient - bend * image, memory.v)
         total = memory.weighted_sum + 0.5 * (k + 1) * gradient
-        w = programmes.minimise(bend, total - bend * memory.image_of_first, memory.w)
+        w = programs.minimize(bend, total - bend * memory.image_of_first, memory.w)
         average = memory.dual_sum + (k + 1) * dual
         best = memory.best.or_point(problem, v)
         best = form.or_dual(form.or_dual(best, dual), average)

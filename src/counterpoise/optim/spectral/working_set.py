@@ -136,8 +136,8 @@ def refuse_spread(problem: Any, name: str) -> None:
     """Raise an error if the problem has a term that a published method lacks."""
     if problem.spread > 0.0:
         raise ValueError(
-            f"{name} minimises the norm alone, got spread = {problem.spread:g}; the "
-            "interior point, column generation, the semidefinite programme and the "
+            f"{name} minimizes the norm alone, got spread = {problem.spread:g}; the "
+            "interior point, column generation, the semidefinite program and the "
             "subgradient method take a spread"
         )
 
@@ -495,10 +495,10 @@ class WorkingSet:
         weights[~fresh], low[~fresh] = z[places], here.low[places]
         # A new row enters with next to no weight and the multiplier that is central for
         # it: the point stays where it is, and Newton's steps mend the mismatch.
-        centre = here.centre(W.size)
+        center = here.center(W.size)
         room = np.maximum(here.level - pulls[columns[fresh]], 1e-300)
-        weights[fresh] = np.minimum(centre / room, ENTRY / columns.size)
-        low[fresh] = centre / weights[fresh]
+        weights[fresh] = np.minimum(center / room, ENTRY / columns.size)
+        low[fresh] = center / weights[fresh]
         high = np.full(columns.size, float(np.median(here.high)))
         high[~fresh] = here.high[places]
         total = float(weights.sum())

@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import RandomForestRegressor
 
-from counterpoise.adaptation import labeling as labelling
+from counterpoise.adaptation import labeling as labeling
 from counterpoise.adaptation.labeling import select_rows_to_label
 
 
@@ -88,8 +88,8 @@ def test_all_rows_can_be_asked_for_and_no_more():
 def test_mixed_tables_and_tuples_are_taken():
     rng = np.random.default_rng(3)
 
-    def frame(n, colour):
-        return pd.DataFrame({"x": rng.normal(size=n), "c": rng.choice(colour, n)})
+    def frame(n, color):
+        return pd.DataFrame({"x": rng.normal(size=n), "c": rng.choice(color, n)})
 
     X, first, second = frame(60, ["r", "g"]), frame(20, ["g", "b"]), frame(30, ["b"])
     model = DummyRegressor().fit(X, np.arange(60.0))
@@ -101,11 +101,11 @@ def test_mixed_tables_and_tuples_are_taken():
 
 
 def test_many_rows_are_chosen_in_rounds_that_fit_into_memory(monkeypatch):
-    monkeypatch.setattr(labelling, "CANDIDATES_AT_ONCE", 50)
+    monkeypatch.setattr(labeling, "CANDIDATES_AT_ONCE", 50)
     seen = []
-    greedy = labelling._greedy
+    greedy = labeling._greedy
     monkeypatch.setattr(
-        labelling, "_greedy", lambda left, *more: seen.append(left.shape) or
+        labeling, "_greedy", lambda left, *more: seen.append(left.shape) or
         greedy(left, *more),
     )  # fmt: skip
     rng = np.random.default_rng(0)
