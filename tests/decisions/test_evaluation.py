@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 
 from counterpoise.bounds import any_hypothesis, model_distance
 from counterpoise.data.columns import Part, Parts
+from counterpoise.messages import Finding
 from counterpoise.performance.conformal import (
     Calibration,
     adaptive_scores,
@@ -69,7 +70,7 @@ SQUARED = as_metric(None, Ridge(), [0.5, 1.5])
 
 
 def estimate(value=0.0):
-    return Estimate(value, value - 1.0, value + 1.0, "")
+    return Estimate(value, value - 1.0, value + 1.0, Finding("assumes_source"))
 
 
 # -- which estimate leads --------------------------------------------------------------

@@ -560,7 +560,7 @@ def test_what_python_says_beside_the_verdict_is_said_on_the_screen():
     findings = [
         other_tests_finding(tests),
         correlation_finding([CorrelationShift(("a", "b"), 0.01, 0.5, 0.001)]),
-        Detectable(0.2, 1.2, 1.9, 0.1).finding,
+        Detectable(0.2, 1.2, 1.9, 0.1, 0.3).finding,
         rounding_finding(["age"]),
         spelling_finding([Spelling("c", "Yes", "yes", 0.5)]),
     ]
