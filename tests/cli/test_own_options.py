@@ -134,7 +134,7 @@ def test_predictions_have_intervals_weights_and_coverage_on_request(folder, caps
     assert _run(folder, "--calibration-fraction", "0.3") == 0
     plain = _predicted(folder)
     assert list(plain) == ["row", "prediction"]
-    assert "10 of 90 rows (11.1 %) lie where the training data have no rows at all" in (
+    assert "10 of 90 rows (11.1 %) lie where the source has no rows at all" in (
         capsys.readouterr().err
     )
     found = _predicted(folder, "--intervals", "0.8", "--overlap")

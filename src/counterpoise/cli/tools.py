@@ -5,6 +5,7 @@ import filecmp
 import hashlib
 import json
 import os
+import re
 import sys
 import time
 import warnings
@@ -15,6 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from zipfile import ZipFile, is_zipfile
 
 import numpy as np
 
@@ -299,11 +301,35 @@ def _differences(record: Path, again: Path) -> list[str]:
             continue
         if not (old.exists() and new.exists()):
             lines.append(f"{name} is there {'before' if old.exists() else 'now'} only")
-        elif old.read_bytes() != new.read_bytes():
+        elif _content(old) != _content(new):
             lines.append(name)
             if name == RECORD:
                 lines += _in_records(old, new)
     return lines
+
+
+# The name of a part of a model, in its schema and as a file of the package.
+_PART = re.compile(r'(?<="__id__": )\d+|\d+(?=\.np[yz])')
+
+
+def _content(path: Path) -> object:
+    """Return the bytes of a file; of a model its parts without their names.
+
+    skops names the parts of a model by their addresses in the process that wrote it.
+    """
+    if path.suffix != ".skops" or not is_zipfile(path):
+        return path.read_bytes()
+    with ZipFile(path) as package:
+        schema = package.read("schema.json").decode()
+        numbers = {
+            name: str(k) for k, name in enumerate(dict.fromkeys(_PART.findall(schema)))
+        }
+        parts = {
+            _PART.sub(lambda match: numbers[match[0]], name): package.read(name)
+            for name in package.namelist()
+            if name != "schema.json"
+        }
+        return _PART.sub(lambda match: numbers[match[0]], schema), parts
 
 
 def _in_records(old: Path, new: Path) -> list[str]:

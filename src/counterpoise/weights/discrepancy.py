@@ -356,7 +356,7 @@ class DiscrepancyWeights(WeightEstimator):
     coef0: float = 1.0
     add_constant: bool = True
     standardize: bool = True
-    cap: float | None = None
+    max_weight: float | None = None
     spread: float | str = "auto"
     solver: str | Solver = "auto"
     tol: float = 1e-3

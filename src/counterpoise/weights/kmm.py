@@ -405,9 +405,9 @@ class KMM(WeightEstimator):
     }
 
     gamma: float | str = "median"
-    bound: float = 1000.0
+    max_weight: float = 1000.0
     slack: float | None = None
-    ridge: float | str = "auto"
+    alpha: float | str = "auto"
     solver: str | Solver = "auto"
     standardize: bool = True
     tol: float = 1e-6

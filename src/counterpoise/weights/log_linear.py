@@ -367,7 +367,7 @@ class LogLinearKLIEP(WeightEstimator):
 
     n_components: int = 1
     statistics: str = "auto"
-    ridge: float = 1e-2
+    alpha: float = 1e-2
     tol: float = 1e-6
     max_iter: int = 10_000
     max_time: float | None = None
