@@ -272,9 +272,9 @@ def test_mixed_tables_tuples_and_pipelines_are_taken():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"level": 1.0}, "level"),
-        ({"metrics": []}, "metrics"),
-        ({"metrics": ["acuracy"]}, "scoring"),
+        ({"confidence_level": 1.0}, "confidence_level"),
+        ({"scoring": []}, "scoring is empty"),
+        ({"scoring": ["acuracy"]}, "scoring"),
         ({"X_target_labeled": np.ones((3, 2))}, "y_target_labeled"),
         (
             {"X_target_labeled": np.ones((1, 2)), "y_target_labeled": [1.0]},

@@ -287,11 +287,11 @@ def test_metrics_that_are_no_means_are_estimated_by_weighted_rows(model):
 def test_what_cannot_be_watched_is_refused_by_name(model):
     X, y = _draw(100, 2)
     for wrong, told in (
-        ({"level": 1.0}, "level"),
+        ({"confidence_level": 1.0}, "confidence_level"),
         ({"false_alarm_rate": 0.0}, "false_alarm_rate"),
         ({"tolerance": -1.0}, "tolerance"),
-        ({"metrics": []}, "metrics is empty"),
-        ({"metrics": ["error_rate", "error_rate"]}, "twice"),
+        ({"scoring": []}, "scoring is empty"),
+        ({"scoring": ["error_rate", "error_rate"]}, "twice"),
     ):
         with pytest.raises(ValueError, match=told):
             ModelMonitor(model, X=X, y=y, **wrong)

@@ -238,7 +238,7 @@ def test_the_least_violation_falls_with_the_rounds():
         ({"monotonic_cst": {"age": 2}}, r"monotonic_cst\['age'\] must be 1, 0 or -1"),
         ({"monotonic_on_rows": [1, 0]}, "X has 3 columns, got 2 entries"),
         ({"hidden_layer_sizes": 6}, "hidden_layer_sizes must be a tuple"),
-        ({"hidden_layer_sizes": (6, 0)}, r"hidden\[1\] must be at least 1"),
+        ({"hidden_layer_sizes": (6, 0)}, r"hidden_layer_sizes\[1\] must be at least 1"),
         ({"activation": "relu"}, "activation must be one of"),
         ({"alpha": -1.0}, "alpha must be at least 0"),
         ({"validation_fraction": 1.0}, r"validation_fraction must be in \[0"),

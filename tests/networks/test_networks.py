@@ -218,7 +218,9 @@ def test_a_clone_begins_at_the_same_mlp():
 def test_an_mlp_of_other_layers_is_refused():
     X, y, _ = data()
     mlp = MLPRegressor(hidden_layer_sizes=(5,), max_iter=5).fit(X, y)
-    with pytest.raises(ValueError, match=r"hidden layers \(5,\).*hidden is \(3,\)"):
+    with pytest.raises(
+        ValueError, match=r"hidden layers \(5,\).*hidden_layer_sizes is \(3,\)"
+    ):
         quick(ConvexNetworkRegressor, init=mlp).fit(X, y)
     with pytest.raises(TypeError, match="init must be 'he' or a fitted"):
         quick(ConvexNetworkRegressor, init=Ridge()).fit(X, y)

@@ -92,7 +92,7 @@ def test_scores_that_are_no_means_stand_beside_a_constants(drawn, metric, value)
         line = shift.X @ [2.0, 1.0]
         return (line > 0).astype(int) if classes else line
 
-    found, _ = judged(model, y, drawn, metrics=metric)
+    found, _ = judged(model, y, drawn, scoring=metric)
     assert found.baseline.value == pytest.approx(value)
     assert found.baseline.verdict == "better than guessing"
     assert found.baseline.skill > 0.5
@@ -100,7 +100,7 @@ def test_scores_that_are_no_means_stand_beside_a_constants(drawn, metric, value)
 
 def test_of_f1_no_constant_is_a_guess(drawn):
     found, _ = judged(
-        LogisticRegression(), lambda s: (s.X[:, 0] > 0).astype(int), drawn, metrics="f1"
+        LogisticRegression(), lambda s: (s.X[:, 0] > 0).astype(int), drawn, scoring="f1"
     )
     assert found.baseline is None
 

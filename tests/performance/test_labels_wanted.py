@@ -73,7 +73,7 @@ def test_classifiers_have_a_number_too(drawn, metric):
     def classes(X, rng):
         return (X[:, 0] + rng.logistic(size=len(X)) > 0).astype(int)
 
-    found = judged(drawn, classes, LogisticRegression(), metrics=metric, precision=0.05)
+    found = judged(drawn, classes, LogisticRegression(), scoring=metric, precision=0.05)
     assert found.labels.n_labels > 100
     assert str(found.labels.n_labels) in str(found.labels.finding)
 

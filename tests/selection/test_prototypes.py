@@ -150,14 +150,14 @@ def test_labeled_rows_stand_for_their_neighbors():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"k": 0}, "k must be at least 1"),
-        ({"k": 12, "labeled": [0]}, "k must be at most 11"),
-        ({"k": 1, "labeled": [12]}, "labeled must be indices"),
+        ({"n_rows": 0}, "n_rows must be at least 1"),
+        ({"n_rows": 12, "labeled": [0]}, "n_rows must be at most 11"),
+        ({"n_rows": 1, "labeled": [12]}, "labeled must be indices"),
         (
-            {"k": 1, "labeled": [0], "sample_weight": np.r_[0.0, np.ones(11)]},
+            {"n_rows": 1, "labeled": [0], "sample_weight": np.r_[0.0, np.ones(11)]},
             "labeled has row 0, whose sample_weight is zero",
         ),
-        ({"k": 1, "dissimilarity": "precomputed"}, "X must be square"),
+        ({"n_rows": 1, "dissimilarity": "precomputed"}, "X must be square"),
     ],
 )
 def test_rows_that_cannot_be_are_refused(given, words):

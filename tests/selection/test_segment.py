@@ -218,7 +218,7 @@ def test_what_is_no_image_is_refused(wrong):
     ("parameters", "words"),
     [
         ({"dictionary": "kmean"}, "did you mean 'kmeans'"),
-        ({"n_words": 0}, "n_words must be at least 1, got 0"),
+        ({"n_candidates": 0}, "n_candidates must be at least 1, got 0"),
         ({"sparsity": -0.1}, "sparsity must be at least 0, got -0.1"),
         ({"sparsity": [0.1, np.nan]}, r"sparsity\[1\] must be"),
         ({"sparsity": []}, "sparsity must have at least one value"),

@@ -133,7 +133,7 @@ def test_one_row_has_all_the_weight():
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
-@pytest.mark.parametrize("more", [{}, {"spread": 0.1}, {"cap": 1.8}], ids=str)
+@pytest.mark.parametrize("more", [{}, {"spread": 0.1}, {"max_weight": 1.8}], ids=str)
 def test_weight_two_is_the_row_twice_and_zero_its_absence(kernel, more):
     X, T = two(d=2)
     weights = np.random.default_rng(0).integers(0, 3, 30).astype(float)
@@ -159,7 +159,7 @@ def test_copies_have_equal_weights():
     assert found.solution_.x.size == 30
     alone = fitted(X, T, tol=1e-5, standardize=False)
     assert alone.discrepancy_ == pytest.approx(found.discrepancy_, rel=1e-4)
-    capped = fitted(np.vstack([X, X]), T, cap=1.5)
+    capped = fitted(np.vstack([X, X]), T, max_weight=1.5)
     np.testing.assert_array_equal(capped.weights_[:30], capped.weights_[30:])
 
 
@@ -222,7 +222,7 @@ def test_sparse_rows_give_what_dense_rows_give(kernel):
 def test_a_cap_bounds_the_weights_and_a_spread_evens_them():
     X, T = two(n=60, m=40)
     free = fitted(X, T, tol=1e-5)
-    capped = fitted(X, T, cap=1.5, tol=1e-5)
+    capped = fitted(X, T, max_weight=1.5, tol=1e-5)
     assert free.weights_.max() > 2
     assert capped.weights_.max() <= 1.5 * (1 + 1e-9)
     assert capped.discrepancy_ >= free.discrepancy_ * (1 - 1e-4)
@@ -394,7 +394,7 @@ def test_estimates_of_performance_ask_for_a_density_ratio():
     ("parameters", "message"),
     [
         ({"kernel": "gauss"}, "kernel must be one of"),
-        ({"cap": 0.5}, "cap must be at least 1.0 or None, got 0.5"),
+        ({"max_weight": 0.5}, "max_weight must be at least 1.0 or None, got 0.5"),
         ({"spread": -1.0}, "spread must be at least 0.0 or 'auto', got -1.0"),
         ({"solver": "simplex"}, "solver must be one of 'auto', 'interior-point'"),
         ({"solver": "dual-newton"}, "solver='dual-newton' needs a spread above zero"),
@@ -430,7 +430,7 @@ def test_bad_samples_are_refused():
     with pytest.raises(ValueError, match="two dimensions"):
         fitted(X[:, 0], T)
     with pytest.raises(ValueError, match=r"cap and spread need source rows that count"):
-        fitted(X, T, np.linspace(0.1, 1.3, 30), cap=2.0)
+        fitted(X, T, np.linspace(0.1, 1.3, 30), max_weight=2.0)
 
 
 def test_columns_of_uneven_scale_are_warned_about():

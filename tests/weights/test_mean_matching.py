@@ -143,7 +143,7 @@ def test_the_chosen_ridge_is_the_largest_that_reaches_the_noise_floor():
     assert kmm.mmd_ <= kmm.noise_floor_
     assert kmm.ridge_ in MATCHING_RIDGES[1:]
     larger = MATCHING_RIDGES[MATCHING_RIDGES.index(kmm.ridge_) - 1]
-    more = clone(kmm).set_params(ridge=larger).fit(X, X_target=T)
+    more = clone(kmm).set_params(alpha=larger).fit(X, X_target=T)
     assert more.mmd_ > more.noise_floor_
 
 
@@ -397,9 +397,9 @@ def test_a_search_cut_short_says_so():
     ("parameters", "message"),
     [
         ({"gamma": -1.0}, "gamma must be positive"),
-        ({"bound": 0.5}, "bound must be at least 1"),
+        ({"max_weight": 0.5}, "max_weight must be at least 1"),
         ({"slack": 1.0}, "slack must be in"),
-        ({"ridge": -1.0}, "ridge must be at least 0"),
+        ({"alpha": -1.0}, "alpha must be at least 0"),
         ({"solver": "quadratc"}, "did you mean 'quadratic'"),
     ],
 )

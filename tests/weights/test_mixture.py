@@ -378,10 +378,10 @@ def test_no_target_means_weights_of_one_and_a_warning(data):
 
 def test_grid_search_and_pipelines_take_it(data):
     search = GridSearchCV(
-        LogLinearKLIEP(random_state=0), {"ridge": [1e-2, 100.0]}, cv=3
+        LogLinearKLIEP(random_state=0), {"alpha": [1e-2, 100.0]}, cv=3
     )
     search.fit(data.X, X_target=(data.X_target,))
-    assert search.best_params_ == {"ridge": 1e-2}
+    assert search.best_params_ == {"alpha": 1e-2}
     assert search.best_score_ > 0.1
     pipe = make_pipeline(StandardScaler(), LogLinearKLIEP(tol=1e-9))
     scaled = StandardScaler().fit(data.X)
@@ -402,7 +402,7 @@ def test_a_fit_that_is_cut_short_says_so_with_its_gap(data):
     [
         ({"n_components": 0}, "n_components must be at least 1, got 0"),
         ({"statistics": "cubic"}, "statistics must be one of"),
-        ({"ridge": 0.0}, "ridge must be positive"),
+        ({"alpha": 0.0}, "alpha must be positive"),
     ],
 )
 def test_parameters_that_make_no_sense_are_refused(wrong, message, data):

@@ -256,7 +256,7 @@ def _read_metrics(metrics: Any, model: Regressor, y: NDArray[Any]) -> list[Metri
         metrics = [metrics]
     found = [as_metric(one, model, y) for one in metrics]
     if not found:
-        raise InvalidInputError("metrics is empty: name one, or None for the usual one")
+        raise InvalidInputError("scoring is empty: name one, or None for the usual one")
     return found
 
 

@@ -577,7 +577,7 @@ def reference_state(
         metrics = [metrics]
     wanted = [as_metric(one, model, labels) for one in metrics]
     if not wanted:
-        raise InvalidInputError("metrics is empty: name one, or None for the usual one")
+        raise InvalidInputError("scoring is empty: name one, or None for the usual one")
     names = tuple(metric.name for metric in wanted)
     if len(set(names)) < len(names):
         raise InvalidInputError("metrics names one twice")

@@ -263,7 +263,7 @@ def segment(
     [0, 1]
     """
     check_choice("dictionary", dictionary, MAKERS)
-    check_integer("n_words", n_candidates, low=1)
+    check_integer("n_candidates", n_candidates, low=1)
     check_number("smoothness", smoothness, low=0)
     check_integer("window", window, low=1)
     check_integer("n_bins", n_bins, low=2)
