@@ -44,6 +44,6 @@ class LinkedNames(SphinxTransform):
 
 
 def setup(app):
-    """ChunkResult at every page."""
+    """Look at every page."""
     app.add_transform(LinkedNames)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

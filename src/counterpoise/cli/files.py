@@ -201,7 +201,7 @@ def number_like(
     name : str
         A column of strings.
     most : int or None
-        ChunkResult at so many rows only.
+        Look at so many rows only.
     """
     column = file.columns[name]
     texts = (column if most is None else column.slice(0, most)).to_pylist()

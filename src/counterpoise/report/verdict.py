@@ -151,7 +151,7 @@ def _main_step(record: Report, *, is_first: bool) -> list[Sentence]:
     if verdict == NO_SHIFT and not (has_model and adapted):
         nothing = "Nothing" if is_first else "Nothing else"
         return [
-            sentence(f"{nothing} needs to be done. ChunkResult again when data change.")
+            sentence(f"{nothing} needs to be done. Look again when data change.")
         ]
     if has_model and adapted:
         return [sentence("Use the adapted model for the new data.")]
@@ -338,7 +338,7 @@ def _separating(record: Report) -> list[Sentence]:
     these, them = ("this column", "it") if len(columns) == 1 else ("these", "them")
     return [
         sentence(
-            f"ChunkResult at what makes the two disjoint: {{listed}}. Without {these} "
+            f"Look at what makes the two disjoint: {{listed}}. Without {these} "
             "{shift.separation.covered:share} of the new rows are covered: leave "
             f"{them} out{{option}} if the model can do without, or see that both "
             f"tables have {them} alike, and run again.",

@@ -208,7 +208,7 @@ class DiscriminatorWeights(WeightEstimator):
     Notes
     -----
     Nothing is proved about a classifier: the certificate is of kind "none" and never
-    warns. ChunkResult at `log_loss_` and `calibration_error_`.
+    warns. Look at `log_loss_` and `calibration_error_`.
 
     The odds are those of the target: some published code has :math:`(1 - p) / p`,
     which weighs the source rows down where the target is.
