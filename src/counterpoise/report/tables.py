@@ -369,7 +369,7 @@ def alerts_table(record: Report) -> Table | None:
         )
         rows.append((ALERT_KINDS[alert["kind"]], *map(Name, names)))
     return Table(
-        ("false_alarm_rate", "raised at", "since about", "how sure", "columns"),
+        ("kind", "raised at", "since about", "how sure", "columns"),
         rows,
         name="watch-alarms",
         title="Alerts",
