@@ -117,5 +117,5 @@ def test_wrong_weights_are_refused_by_row(weights, message):
 
 
 def test_a_bound_below_one_is_refused():
-    with pytest.raises(ValueError, match="bound must be at least"):
+    with pytest.raises(ValueError, match="max_weight must be at least"):
         clip_weights([1.0, 2.0], 0.5)

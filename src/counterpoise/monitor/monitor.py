@@ -208,10 +208,10 @@ class ModelMonitor:
         """Return what a record keeps: settings, history and alerts, plain."""
         state = self._state
         return {
-            "confidence_level": state.level,
+            "level": state.level,
             "false_alarm_rate": state.false_alarm_rate,
             "tolerance": state.tolerance,
-            "scoring": list(state.metric_names),
+            "metrics": list(state.metric_names),
             "risk_metric": state.risk.name,
             "reference": dict(state.reference),
             "n_looks": len(state.chunks),

@@ -150,9 +150,7 @@ def _main_step(record: Report, *, is_first: bool) -> list[Sentence]:
         ]
     if verdict == NO_SHIFT and not (has_model and adapted):
         nothing = "Nothing" if is_first else "Nothing else"
-        return [
-            sentence(f"{nothing} needs to be done. Look again when data change.")
-        ]
+        return [sentence(f"{nothing} needs to be done. Look again when data change.")]
     if has_model and adapted:
         return [sentence("Use the adapted model for the new data.")]
     if has_model:
