@@ -1,6 +1,6 @@
 """
 Which rows should I have labeled?
-==================================
+=================================
 
 There is money for eight labels. Chance puts them where there are labels already;
 `select_rows_to_label` puts them where the source is thin and the target is not, and

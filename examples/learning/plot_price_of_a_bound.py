@@ -49,7 +49,7 @@ for bound, loss, price in zip(curve.bounds, curve.loss, curve.price, strict=True
     )
 
 try:
-    net.set_params(hidden=(), class_error_bound=0.05).fit(X[:240], y[:240])
+    net.set_params(hidden_layer_sizes=(), class_error_bound=0.05).fit(X[:240], y[:240])
 except InfeasibleConstraintError as error:
     print(error)
 

@@ -1,6 +1,6 @@
 """
 Which classes does my unlabeled target hold?
-=============================================
+============================================
 
 The source has ten kinds of digits, the target four. A classifier spreads the target
 over all ten; few classes that explain it, alike in neighbors, are found by one convex

@@ -85,7 +85,7 @@ def plot_balance(
 
     Parameters
     ----------
-    fitted : weight estimator, Adapted or Record
+    fitted : weight estimator, Adapted or Report
     most : int
         Columns to draw, those that differed most.
     ax : matplotlib Axes, optional
@@ -114,7 +114,7 @@ def plot_overlap(fitted: object, *, ax: "Axes | None" = None) -> "Axes":
 
     Parameters
     ----------
-    fitted : weight estimator, Adapted or Record
+    fitted : weight estimator, Adapted or Report
     ax : matplotlib Axes, optional
         Where to draw; a new one by default.
 
@@ -142,7 +142,7 @@ def plot_weights(
 
     Parameters
     ----------
-    fitted : weight estimator, Adapted or Record
+    fitted : weight estimator, Adapted or Report
     kind : {"sorted", "histogram", "lorenz", "clipping"}
         The weights in descending order; how many rows have which weight; the share of
         all weight that the lightest rows have; the effective size if no weight
@@ -187,7 +187,7 @@ def plot_selection(fitted: object, *, ax: "Axes | None" = None) -> "Axes":
 
     Parameters
     ----------
-    fitted : weight estimator, Adapted or Record
+    fitted : weight estimator, Adapted or Report
     ax : matplotlib Axes, optional
         Where to draw; a new one by default.
 
@@ -228,7 +228,7 @@ def plot_convergence(
 
     Parameters
     ----------
-    *fitted : weight estimator, Adapted, Solution or Record
+    *fitted : weight estimator, Adapted, Solution or Report
         One line each. Records know steps only.
     by : {"seconds", "steps"}
         What goes to the right.
@@ -294,7 +294,7 @@ def plot_spectrum(fitted: object, *, ax: "Axes | None" = None) -> "Axes":
 
     Parameters
     ----------
-    fitted : DiscrepancyWeights, Diagnosis, Adapted or Record
+    fitted : DiscrepancyWeights, Diagnosis, Adapted or Report
         Of a `DiscrepancyWeights` after weighting means its own weights; of others the
         best weights that the diagnosis found.
     ax : matplotlib Axes, optional
@@ -326,7 +326,7 @@ def plot_classes(
     Parameters
     ----------
     fitted : Adapted with `weight_estimator="partial"`, PartialWeights, network or
-    Record
+    Report
     kind : {"shares", "training"}
         The estimated share of every class, those judged absent marked; or the weights
         of the classes over the training of a network.
@@ -374,7 +374,7 @@ def plot_performance(
 
     Parameters
     ----------
-    fitted : Record or Performance
+    fitted : Report or Performance
         A record that has the section `performance`.
     metric : str or None
         One of its metrics; None: the first.
@@ -383,11 +383,11 @@ def plot_performance(
 
     Examples
     --------
-    >>> from counterpoise import Record
+    >>> from counterpoise import Report
     >>> from counterpoise.plot import plot_performance
     >>> told = {"value": 1.0, "low": 0.5, "high": 2.0}
     >>> section = {"metrics": {"mse": {"metric": "mse", "source": told}}}
-    >>> plot_performance(Record.from_dict({"performance": section})).get_xlabel()
+    >>> plot_performance(Report.from_dict({"performance": section})).get_xlabel()
     'mse (lower is better)'
     """
     if isinstance(fitted, Performance):
@@ -415,7 +415,7 @@ def plot_monitor(
 
     Parameters
     ----------
-    fitted : ModelMonitor or Record
+    fitted : ModelMonitor or Report
         A record that has the section `monitor`.
     metric : str or None
         One of its metrics; None: the first.
@@ -427,7 +427,7 @@ def plot_monitor(
     >>> row = {"chunk": 1, "time": "a", "metric": "mae", "estimated": 1.0}
     >>> section = {"metrics": ["mae"], "history": [row], "alerts": [],
     ...            "reference": {"mae": 1.1}}
-    >>> plot_monitor(Record.from_dict({"monitor": section})).get_ylabel()
+    >>> plot_monitor(Report.from_dict({"monitor": section})).get_ylabel()
     'mae'
     """
     section = _section(fitted, "monitor")
@@ -445,7 +445,7 @@ def plot_path(fitted: object, *, ax: "Axes | None" = None) -> "Axes":
 
     Parameters
     ----------
-    fitted : SVMPath, ValidationCurve, Record, or Adapted
+    fitted : SVMPath, ValidationCurve, Report, or Adapted
         A path made with validation rows, a curve of its own, a record of either, or an
         adapted support vector machine, of which the guard's curve is drawn.
     ax : matplotlib Axes, optional
@@ -505,7 +505,7 @@ def plot_trade_off(curve: TradeOff, *, ax: "Axes | None" = None) -> "Axes":
     >>> from counterpoise.plot import plot_trade_off
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((50, 2))
-    >>> net = ConvexNetworkClassifier(hidden=(), random_state=0)
+    >>> net = ConvexNetworkClassifier(hidden_layer_sizes=(), random_state=0)
     >>> curve = net.trade_off(X, X[:, 0] > 0.5, [0.4, 0.35])
     >>> plot_trade_off(curve).get_xlabel()
     'class_error_bound'

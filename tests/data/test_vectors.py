@@ -179,7 +179,7 @@ def test_classes_of_mixed_types_are_refused(y, words):
 
 
 def test_errors_bear_the_given_name():
-    message = refusal(as_responses, [1.0], 2, name="y_target_labeled")
+    message = refusal(as_responses, [1.0], 2, name="y_lab")
     assert message == "y_lab has 1 rows, X has 2"
 
 

@@ -211,7 +211,7 @@ def test_the_defaults_are_those_of_the_training_images():
         "image": inspect.Parameter.empty,
         "oversegmentation": "felzenszwalb",
         "dictionary": "ward",
-        "n_words": 20,
+        "n_candidates": 20,
         "sparsity": 0.15,
         "smoothness": 1.0,
         "window": 17,

@@ -33,7 +33,8 @@ EXCEPTIONS = {
 OWN = {
     "n_centers": "rows of the target, few that stand for them, or bumps over labels",
     "solver": "every problem has solvers of its own",
-    "ridge": "of weights, or of slopes",
+    "alpha": "of weights, or of slopes",
+    "max_weight": "of a row: relative to the mean, or its share of the whole",
 }
 
 

@@ -150,7 +150,7 @@ def flat_numbers(record: Report, names: Collection[str]) -> dict[str, float | No
 
     Examples
     --------
-    >>> flat_numbers(Record.from_dict({"shift": {"auc": 0.7}}), ["auc", "ess"])
+    >>> flat_numbers(Report.from_dict({"shift": {"auc": 0.7}}), ["auc", "ess"])
     {'auc': 0.7, 'ess': None}
     """
     found = {name: record.at(SHORT_NAMES[name]) for name in names}

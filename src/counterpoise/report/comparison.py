@@ -101,7 +101,7 @@ def compare(
 
     Examples
     --------
-    >>> a, b = (Record.from_dict({"shift": {"auc": auc}}) for auc in (0.5, 0.7))
+    >>> a, b = (Report.from_dict({"shift": {"auc": auc}}) for auc in (0.5, 0.7))
     >>> print(compare(a, b).text().splitlines()[-1])
       how well the samples are told apart (AUC)  0.500  0.700   +0.200
     """

@@ -116,8 +116,8 @@ def sentence(
     --------
     >>> to_text(sentence("{a} is {b}", a=Name("x"), b=ShownNumber(0.5, "50 %")))
     'x is 50 %'
-    >>> from counterpoise.report import Record
-    >>> record = Record.from_dict({"shift": {"auc": 0.75, "n_source": 1234}})
+    >>> from counterpoise.report import Report
+    >>> record = Report.from_dict({"shift": {"auc": 0.75, "n_source": 1234}})
     >>> to_text(sentence("{shift.auc} of {shift.n_source:count} rows", record))
     '0.750 of 1,234 rows'
     """

@@ -47,7 +47,7 @@ def source_rows(record: Report) -> str:
 
     Examples
     --------
-    >>> source_rows(Record.from_dict({"model": {}})), source_rows(Record({}))
+    >>> source_rows(Report.from_dict({"model": {}})), source_rows(Report({}))
     ('training data', 'the labeled rows')
     """
     return "training data" if "model" in record else "the labeled rows"

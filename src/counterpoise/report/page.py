@@ -152,7 +152,7 @@ def render(
     >>> from counterpoise import diagnose
     >>> shift = make_gaussian_shift(2, n=200, m=200, random_state=0)
     >>> found = diagnose(shift.X, shift.X_target, random_state=0)
-    >>> page = render(Record.from_estimator(found))
+    >>> page = render(Report.from_estimator(found))
     >>> page.html.count("<script"), page.text().splitlines()[0]
     (0, 'The new data differ from the training data, but are covered.')
     """
@@ -202,9 +202,9 @@ def fragment(record: Report) -> str:
 
     Examples
     --------
-    >>> from counterpoise import Record
+    >>> from counterpoise import Report
     >>> from counterpoise.report import fragment
-    >>> "<script" in fragment(Record.from_dict({"data": {"task": "regression"}}))
+    >>> "<script" in fragment(Report.from_dict({"data": {"task": "regression"}}))
     False
     """
     template = environment().get_template("fragment.html")

@@ -91,8 +91,8 @@ class Report:
     >>> from counterpoise.datasets import make_sinc_shift
     >>> shift = make_sinc_shift(random_state=0)
     >>> fitted = KLIEP(gamma=1.0).fit(shift.X, X_target=shift.X_target)
-    >>> record = Record.from_estimator(fitted)
-    >>> record["weights"]["chosen"], Record.from_json(record.to_json()) == record
+    >>> record = Report.from_estimator(fitted)
+    >>> record["weights"]["chosen"], Report.from_json(record.to_json()) == record
     ('KLIEP', True)
     """
 
@@ -220,7 +220,7 @@ class Report:
 
         Examples
         --------
-        >>> Record.from_dict({"shift": {"auc": 0.5, "mmd": None}}).metrics()
+        >>> Report.from_dict({"shift": {"auc": 0.5, "mmd": None}}).metrics()
         {'shift.auc': 0.5}
         """
         return dict(_numbers(self.sections, ()))
@@ -254,7 +254,7 @@ class Report:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Record({', '.join(self.sections)})"
+        return f"Report({', '.join(self.sections)})"
 
 
 def _numbers(
@@ -291,9 +291,9 @@ def log_to_mlflow(record: Report, *, prefix: str = "", artifact: bool = True) ->
 
     Examples
     --------
-    >>> from counterpoise import Record
+    >>> from counterpoise import Report
     >>> from counterpoise.report import log_to_mlflow
-    >>> record = Record.from_dict({"shift": {"auc": 0.7}})
+    >>> record = Report.from_dict({"shift": {"auc": 0.7}})
     >>> record.metrics()
     {'shift.auc': 0.7}
     >>> log_to_mlflow(record, prefix="week_7.")  # doctest: +SKIP
@@ -312,7 +312,7 @@ def tracker_metrics(record: Report, prefix: str = "") -> dict[str, float]:
 
     Examples
     --------
-    >>> tracker_metrics(Record.from_dict({"shift": {"a<b>": 1.0}}))
+    >>> tracker_metrics(Report.from_dict({"shift": {"a<b>": 1.0}}))
     {'shift.a_b_': 1.0}
     """
     found: dict[str, Any] = {}
