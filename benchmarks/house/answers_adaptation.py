@@ -147,11 +147,11 @@ def _next_week():
 WORTH = {
     "classes": (LogisticRegression(), classes, {}),
     "response": (Ridge(), numbers, {}),
-    "metrics": (LogisticRegression(), classes, {"metrics": ["accuracy", "roc_auc"]}),
+    "metrics": (LogisticRegression(), classes, {"scoring": ["accuracy", "roc_auc"]}),
     "more metrics": (
         Ridge(),
         numbers,
-        {"metrics": ["neg_mean_absolute_error", "r2"], "level": 0.8},
+        {"scoring": ["neg_mean_absolute_error", "r2"], "confidence_level": 0.8},
     ),
     "KLIEP": (LogisticRegression(), classes, {"weight_estimator": KLIEP(gamma=0.5)}),
     "uniform": (Ridge(), numbers, {"weight_estimator": UniformWeights()}),
