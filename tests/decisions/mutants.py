@@ -27,7 +27,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 import pytest
-from decisions.mutation_operators import changes_of
+from mutation_operators import changes_of
 
 HERE = Path(__file__).resolve().parent
 SRC = HERE.parents[1] / "src"
