@@ -27,9 +27,12 @@ from types import CodeType, FunctionType
 from typing import Any
 
 import pytest
-from mutation_operators import changes_of
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from decisions.mutation_operators import changes_of  # noqa: E402
+
 SRC = HERE.parents[1] / "src"
 MOST_SURVIVORS = 0.2
 # Longer expressions around a change are not printed.
